@@ -1,0 +1,8 @@
+# Use ccache where it is installed, with the slackness that a precompiled header needs.
+find_program(ZOO_CCACHE ccache)
+if(ZOO_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      ${ZOO_CCACHE})
+endif()

@@ -1,0 +1,10 @@
+# Finds LibTorch and offers it as the target zoo_torch.
+find_package(Torch REQUIRED)
+add_library(zoo_torch INTERFACE)
+target_include_directories(zoo_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
+target_link_libraries(zoo_torch INTERFACE ${TORCH_LIBRARIES})
+string(STRIP "${TORCH_CXX_FLAGS}" flags)
+if(flags)
+  separate_arguments(flags)
+  target_compile_options(zoo_torch INTERFACE ${flags})
+endif()

@@ -1,0 +1,41 @@
+#pragma once
+// Small helpers for text in messages and files; UTF-8 throughout.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zoo {
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
+std::vector<std::string> split(std::string_view text, char separator);
+std::string_view trim(std::string_view text);  ///< without ASCII white space at both ends
+
+/// Levenshtein distance in bytes, with swapped neighbours counted as one edit.
+size_t edit_distance(std::string_view a, std::string_view b);
+
+/// The entry of `known` nearest to `name` if it is near enough to be a slip of the keyboard, else "".
+std::string nearest(std::string_view name, const std::vector<std::string>& known);
+
+/// "124,439,808"
+std::string with_thousands(int64_t number);
+/// "1.5 GB": powers of 1,000, as disks and the field's tables count.
+std::string human_bytes(double bytes);
+/// "2h 03m", "3m 20s", "12.3s"
+std::string human_seconds(double seconds);
+
+/// Calls use(line) for each line of `text`: only LF ends a line, one CR before it is dropped, the
+/// last LF may be missing.
+template <class Use>
+void for_each_line(std::string_view text, Use&& use) {
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    use(line);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+}
+
+}  // namespace zoo

@@ -1,0 +1,60 @@
+#pragma once
+// The config's section `tokenizer`.
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/fields.h"
+
+namespace zoo {
+
+/// One token per Unicode character of the training text.
+struct CharTokenizerConfig {
+  static constexpr std::string_view kType = "char";
+  std::string file;
+  void fields(auto&& visit) {
+    visit("file", file, "a trained tokenizer's folder or file; empty: train on the task's text");
+  }
+};
+
+/// Byte-level BPE (Radford et al. 2019, section 2.2): GPT-2's scheme.
+struct BpeTokenizerConfig {
+  static constexpr std::string_view kType = "bpe";
+  std::string file;
+  int64_t vocab_size = 8000;
+  std::vector<std::string> special_tokens = {"<|endoftext|>"};
+  void fields(auto&& visit) {
+    visit("file", file, "a trained tokenizer's folder or file; empty: train on the task's text");
+    visit("vocab_size", vocab_size, at_least(257), "tokens to train: 256 bytes, merges and special tokens");
+    visit("special_tokens", special_tokens, "tokens that training adds and text never produces by default");
+  }
+};
+
+enum class SentencePieceModel { unigram, bpe };
+template <>
+struct EnumNames<SentencePieceModel> {
+  static constexpr std::array values{std::pair{SentencePieceModel::unigram, "unigram"},
+                                     std::pair{SentencePieceModel::bpe, "bpe"}};
+};
+
+/// SentencePiece (Kudo & Richardson 2018).
+struct SentencePieceTokenizerConfig {
+  static constexpr std::string_view kType = "sentencepiece";
+  std::string file;
+  SentencePieceModel model = SentencePieceModel::unigram;
+  int64_t vocab_size = 8000;
+  double character_coverage = 1.0;
+  bool lowercase = false;
+  void fields(auto&& visit) {
+    visit("file", file, "a trained .model file or its folder; empty: train on the task's text");
+    visit("model", model, "the segmentation algorithm to train");
+    visit("vocab_size", vocab_size, at_least(4), "pieces to train, with the special ones");
+    visit("character_coverage", character_coverage, between(0.5, 1), "share of the text's characters that get a piece");
+    visit("lowercase", lowercase, "fold case before training and encoding (nmt_nfkc_cf)");
+  }
+};
+
+using TokenizerConfig = std::variant<CharTokenizerConfig, BpeTokenizerConfig, SentencePieceTokenizerConfig>;
+
+}  // namespace zoo

@@ -1,0 +1,74 @@
+#pragma once
+// One interface for every tokenizer: text to ids and back.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/files.h"
+#include "tokenizer/config.h"
+
+namespace zoo {
+
+struct EncodeOptions {
+  /// Read the text of special tokens ("<|endoftext|>") as those tokens. Off: they are plain text, so
+  /// that data can never smuggle in a control token.
+  bool special = false;
+};
+
+struct DecodeOptions {
+  bool skip_special = true;  ///< leave special tokens out of the text
+};
+
+/// Ids of the tokens with a role, where the tokenizer has them.
+struct SpecialIds {
+  std::optional<int64_t> bos, eos, pad, unk;
+};
+
+/// Turns ids into text piece by piece, holding back bytes until they are whole UTF-8 characters:
+/// the pieces joined equal Tokenizer::decode of all ids.
+class StreamDecoder {
+ public:
+  virtual ~StreamDecoder() = default;
+  virtual std::string push(int64_t id) = 0;  ///< the text that is certain now; may be empty
+  virtual std::string finish() = 0;          ///< what was held back, invalid bytes as U+FFFD
+};
+
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+
+  /// @param text UTF-8 (byte-level tokenizers take any bytes)  @throws DataError if a character has
+  /// no id and there is no unknown token
+  virtual std::vector<int64_t> encode(std::string_view text, const EncodeOptions& options = {}) const = 0;
+  /// @throws DataError if an id is outside [0, vocab_size())
+  virtual std::string decode(std::span<const int64_t> ids, const DecodeOptions& options = {}) const = 0;
+  virtual std::unique_ptr<StreamDecoder> stream(const DecodeOptions& options = {}) const = 0;
+
+  virtual int64_t vocab_size() const = 0;
+  /// The token as its vocabulary file writes it ("Ġthe", "▁the", "##ing").
+  virtual std::string piece(int64_t id) const = 0;
+  /// The id of exactly this piece.
+  virtual std::optional<int64_t> piece_id(std::string_view piece) const = 0;
+  virtual SpecialIds special_ids() const = 0;
+  virtual bool is_special(int64_t id) const = 0;
+  /// The variant's name in configs: "char", "bpe", "sentencepiece".
+  virtual std::string_view type() const = 0;
+
+  /// Writes the files that Hugging Face's libraries and load_tokenizer() read back.
+  virtual void save(const fs::path& folder) const = 0;
+};
+
+/// Opens the tokenizer of a folder (tokenizer.json, vocab.json + merges.txt, *.model) or of one such
+/// file. @throws DataError naming what was looked for
+std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& path);
+
+/// Trains a tokenizer on text files as `config` says. @throws DataError if the corpus cannot fill the
+/// vocabulary: the wanted and the largest possible size
+std::unique_ptr<Tokenizer> train_tokenizer(const TokenizerConfig& config, const std::vector<fs::path>& files);
+
+}  // namespace zoo
