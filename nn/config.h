@@ -1,0 +1,190 @@
+#pragma once
+// The configs of the parts. Each slot is a std::variant: the alias is the registry, and a new variant
+// is one more alternative here. No torch in this header.
+
+#include <string>
+#include <variant>
+
+#include "core/fields.h"
+
+namespace zoo {
+
+// ---- norm ------------------------------------------------------------------------------------
+
+/// Ba et al. 2016, "Layer Normalization".
+struct LayerNormConfig {
+  static constexpr std::string_view kType = "layer";
+  double eps = 1e-5;
+  bool bias = true;
+  void fields(auto&& visit) {
+    visit("eps", eps, positive(), "added to the variance");
+    visit("bias", bias, "learn a shift beside the scale");
+  }
+};
+
+/// Zhang & Sennrich 2019, "Root Mean Square Layer Normalization".
+struct RmsNormConfig {
+  static constexpr std::string_view kType = "rms";
+  double eps = 1e-6;
+  void fields(auto&& visit) { visit("eps", eps, positive(), "added to the mean square"); }
+};
+
+using NormConfig = std::variant<LayerNormConfig, RmsNormConfig>;
+
+/// Where the norm of a sub-layer stands.
+enum class NormPlacement { pre, post };
+template <>
+struct EnumNames<NormPlacement> {
+  static constexpr std::array values{std::pair{NormPlacement::pre, "pre"},
+                                     std::pair{NormPlacement::post, "post"}};
+};
+
+// ---- position --------------------------------------------------------------------------------
+
+struct NoPositionConfig {
+  static constexpr std::string_view kType = "none";
+  void fields(auto&&) {}
+};
+
+/// A learned vector for each position, added to the embedding (Gehring et al. 2017; GPT-2).
+struct LearnedPositionConfig {
+  static constexpr std::string_view kType = "learned";
+  void fields(auto&&) {}
+};
+
+/// Sines and cosines added to the embedding (Vaswani et al. 2017, section 3.5).
+struct SinusoidalPositionConfig {
+  static constexpr std::string_view kType = "sinusoidal";
+  double base = 10000;
+  void fields(auto&& visit) { visit("base", base, positive(), "longest wavelength over 2 pi, in tokens"); }
+};
+
+/// Which two elements of a head are turned together.
+enum class RopePairing { half, interleaved };
+template <>
+struct EnumNames<RopePairing> {
+  static constexpr std::array values{std::pair{RopePairing::half, "half"},
+                                     std::pair{RopePairing::interleaved, "interleaved"}};
+};
+
+/// Rotary positions (Su et al. 2021, "RoFormer", section 3.2).
+struct RopePositionConfig {
+  static constexpr std::string_view kType = "rope";
+  double base = 10000;
+  RopePairing pairing = RopePairing::half;
+  void fields(auto&& visit) {
+    visit("base", base, positive(), "longest wavelength over 2 pi, in tokens");
+    visit("pairing", pairing,
+          "pairs turned together: half = (i, i + E/2), as Llama and GPT-NeoX files have it; "
+          "interleaved = (2i, 2i + 1), as the paper and GPT-J");
+  }
+};
+
+/// Linear biases on the scores (Press et al. 2022, "Train Short, Test Long", section 3).
+struct AlibiPositionConfig {
+  static constexpr std::string_view kType = "alibi";
+  void fields(auto&&) {}
+};
+
+using PositionConfig = std::variant<LearnedPositionConfig, NoPositionConfig, SinusoidalPositionConfig,
+                                    RopePositionConfig, AlibiPositionConfig>;
+
+// ---- feed-forward ----------------------------------------------------------------------------
+
+enum class Activation { relu, gelu, gelu_tanh, silu };
+template <>
+struct EnumNames<Activation> {
+  static constexpr std::array values{
+      std::pair{Activation::relu, "relu"}, std::pair{Activation::gelu, "gelu"},
+      std::pair{Activation::gelu_tanh, "gelu_tanh"}, std::pair{Activation::silu, "silu"}};
+};
+
+/// Two projections with an activation between (Vaswani et al. 2017, section 3.3).
+struct MlpConfig {
+  static constexpr std::string_view kType = "mlp";
+  int64_t d_ff = 0;
+  Activation activation = Activation::gelu;
+  bool bias = true;
+  void fields(auto&& visit) {
+    visit("d_ff", d_ff, non_negative(), "inner width; 0: 4 d_model");
+    visit("activation", activation, "gelu is the exact one (erf), gelu_tanh GPT-2's approximation");
+    visit("bias", bias, "biases of both projections");
+  }
+};
+
+/// activation(x W_gate) * (x W_up), then W_down (Shazeer 2020, "GLU Variants Improve Transformer"):
+/// SwiGLU with silu, GEGLU with gelu.
+struct GatedFeedForwardConfig {
+  static constexpr std::string_view kType = "gated";
+  int64_t d_ff = 0;
+  Activation activation = Activation::silu;
+  bool bias = false;
+  void fields(auto&& visit) {
+    visit("d_ff", d_ff, non_negative(), "inner width; 0: 8/3 d_model, rounded up to a multiple of 8");
+    visit("activation", activation, "silu makes SwiGLU, gelu makes GEGLU, relu makes ReGLU");
+    visit("bias", bias, "biases of the three projections");
+  }
+};
+
+using FeedForwardConfig = std::variant<MlpConfig, GatedFeedForwardConfig>;
+
+// ---- attention, block, init ------------------------------------------------------------------
+
+/// Multi-head attention (Vaswani et al. 2017, section 3.2) with shared key/value heads:
+/// num_kv_heads = num_heads is MHA, 1 is MQA (Shazeer 2019), between is GQA (Ainslie et al. 2023).
+struct AttentionConfig {
+  int64_t num_heads = 12;
+  int64_t num_kv_heads = 0;
+  bool bias = true;
+  bool qk_norm = false;
+  void fields(auto&& visit) {
+    visit("num_heads", num_heads, at_least(1), "query heads; must divide d_model");
+    visit("num_kv_heads", num_kv_heads, non_negative(),
+          "key/value heads, a divisor of num_heads; 0: num_heads (MHA), 1: MQA, between: GQA");
+    visit("bias", bias, "biases of the query, key, value and output projections");
+    visit("qk_norm", qk_norm, "RMSNorm on each query and key head (Henry et al. 2020)");
+  }
+  int64_t kv_heads() const { return num_kv_heads == 0 ? num_heads : num_kv_heads; }
+};
+
+/// Dropout rates in the three places of Vaswani et al. 2017, section 5.4, and Radford et al. 2019.
+struct DropoutConfig {
+  double embedding = 0, attention = 0, residual = 0;
+  void fields(auto&& visit) {
+    visit("embedding", embedding, fraction(), "on the sum of token and position embeddings");
+    visit("attention", attention, fraction(), "on the attention weights; above 0 the fused kernel is not used on CPU");
+    visit("residual", residual, fraction(), "on each sub-layer's output before it is added");
+  }
+};
+
+struct BlockConfig {
+  NormConfig norm;
+  NormPlacement placement = NormPlacement::pre;
+  AttentionConfig attention;
+  FeedForwardConfig feed_forward;
+  void fields(auto&& visit) {
+    visit("norm", norm, "the norm of each sub-layer");
+    visit("placement", placement, "pre: x + f(norm(x)), with a final norm; post: norm(x + f(x)), as in the paper");
+    visit("attention", attention, "the attention sub-layer");
+    visit("feed_forward", feed_forward, "the feed-forward sub-layer");
+  }
+};
+
+/// N(0, std), with the projections into the residual stream scaled by 1/sqrt(2 L) (Radford et al.
+/// 2019, section 2.3).
+struct Gpt2InitConfig {
+  static constexpr std::string_view kType = "gpt2";
+  double std = 0.02;
+  void fields(auto&& visit) { visit("std", std, positive(), "standard deviation of weights and embeddings"); }
+};
+
+/// Uniform with variance 2 / (fan_in + fan_out) (Glorot & Bengio 2010, equation 16); embeddings
+/// N(0, 1/D).
+struct XavierInitConfig {
+  static constexpr std::string_view kType = "xavier";
+  void fields(auto&&) {}
+};
+
+using InitConfig = std::variant<Gpt2InitConfig, XavierInitConfig>;
+
+}  // namespace zoo
