@@ -1,15 +1,56 @@
-# The other libraries, from the system's packages.
-find_package(nlohmann_json 3.10 REQUIRED)
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(SENTENCEPIECE REQUIRED IMPORTED_TARGET sentencepiece)
-add_library(zoo_sentencepiece INTERFACE)
-target_link_libraries(zoo_sentencepiece INTERFACE PkgConfig::SENTENCEPIECE)
-pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
-add_library(zoo_utf8proc INTERFACE)
-target_link_libraries(zoo_utf8proc INTERFACE PkgConfig::UTF8PROC)
-if(ZOO_BUILD_CLI)
-  find_package(CLI11 REQUIRED)
+# The other libraries: the system's packages, or, where one is missing, its source at a pinned
+# release. When all are installed, nothing is downloaded.
+include(FetchContent)
+include(zoo_pkg_config)
+
+# A macro, so that the variables set before it reach the fetched project.
+macro(zoo_fetch name repository tag)
+  message(STATUS "${name} is not installed: fetching ${tag}")
+  set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)  # options below are plain variables there
+  FetchContent_Declare(${name} GIT_REPOSITORY "https://github.com/${repository}" GIT_TAG ${tag}
+                       GIT_SHALLOW ON)
+  FetchContent_MakeAvailable(${name})
+endmacro()
+
+find_package(nlohmann_json 3.10 QUIET)
+if(NOT nlohmann_json_FOUND)
+  set(JSON_Install ON)
+  zoo_fetch(nlohmann_json nlohmann/json v3.12.0)
 endif()
+
+zoo_pkg_config(sentencepiece)
+if(NOT TARGET zoo::sentencepiece)
+  set(SPM_ENABLE_SHARED OFF)
+  zoo_fetch(sentencepiece google/sentencepiece v0.2.1)
+  add_library(zoo::sentencepiece INTERFACE IMPORTED GLOBAL)
+  target_include_directories(zoo::sentencepiece INTERFACE "${sentencepiece_SOURCE_DIR}/src")
+  target_link_libraries(zoo::sentencepiece INTERFACE sentencepiece_train-static sentencepiece-static)
+  # It brings its own protobuf; kept to itself, it cannot take the place of LibTorch's.
+  if(UNIX AND NOT APPLE)
+    target_link_options(zoo::sentencepiece INTERFACE
+      "LINKER:--exclude-libs,libsentencepiece.a:libsentencepiece_train.a")
+  endif()
+endif()
+
+zoo_pkg_config(libutf8proc)
+if(NOT TARGET zoo::libutf8proc)
+  set(UTF8PROC_ENABLE_TESTING OFF)
+  zoo_fetch(utf8proc JuliaStrings/utf8proc v2.10.0)
+  add_library(zoo::libutf8proc INTERFACE IMPORTED GLOBAL)
+  target_link_libraries(zoo::libutf8proc INTERFACE utf8proc)
+endif()
+
+if(ZOO_BUILD_CLI)
+  find_package(CLI11 2.1 QUIET)
+  if(NOT CLI11_FOUND)
+    zoo_fetch(CLI11 CLIUtils/CLI11 v2.5.0)
+  endif()
+endif()
+
 if(ZOO_BUILD_TESTS)
-  find_package(GTest REQUIRED)
+  find_package(GTest 1.11 QUIET)
+  if(NOT GTest_FOUND)
+    set(INSTALL_GTEST OFF)
+    zoo_fetch(googletest google/googletest v1.17.0)
+  endif()
 endif()

@@ -1,10 +1,93 @@
-# Finds LibTorch and offers it as the target zoo_torch.
-find_package(Torch REQUIRED)
-add_library(zoo_torch INTERFACE)
-target_include_directories(zoo_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
-target_link_libraries(zoo_torch INTERFACE ${TORCH_LIBRARIES})
-string(STRIP "${TORCH_CXX_FLAGS}" flags)
-if(flags)
-  separate_arguments(flags)
-  target_compile_options(zoo_torch INTERFACE ${flags})
+# LibTorch as the target zoo::torch.
+#
+# LibTorch's own find_package(Torch) is not used: that of a CUDA build demands the CUDA toolkit,
+# which neither compiling nor linking needs, and it changes global flags.
+include("${CMAKE_CURRENT_LIST_DIR}/zoo_find_torch.cmake")
+
+# Defines zoo::torch from the headers and libraries in `folder`.
+function(zoo_import_torch folder)
+  add_library(zoo::torch INTERFACE IMPORTED GLOBAL)
+  set_target_properties(zoo::torch PROPERTIES INTERFACE_INCLUDE_DIRECTORIES
+    "${folder}/include;${folder}/include/torch/csrc/api/include")
+  # The _cuda twins register the CUDA operators; a CPU build has none of them.
+  foreach(name torch_cpu c10 torch_cuda c10_cuda)
+    find_library(library ${name} NO_CACHE NO_DEFAULT_PATH
+                 PATHS "${folder}/lib" "${folder}/lib64" "${folder}/lib/${CMAKE_LIBRARY_ARCHITECTURE}")
+    if(library)
+      add_library(zoo::${name} SHARED IMPORTED GLOBAL)
+      set_target_properties(zoo::${name} PROPERTIES IMPORTED_LOCATION "${library}")
+      target_link_libraries(zoo::torch INTERFACE zoo::${name})
+    elseif(NOT name MATCHES "_cuda$")
+      message(FATAL_ERROR
+        "${folder}/lib has no shared library ${name}: this LibTorch is incomplete or static. "
+        "Give a complete one: -DZOO_TORCH=FOLDER.")
+    endif()
+    unset(library)
+  endforeach()
+  if(TARGET zoo::torch_cuda)
+    # No symbol of it is used here, so a linker that drops unused libraries would drop it.
+    target_link_options(zoo::torch INTERFACE "LINKER:--no-as-needed")
+  endif()
+  # Releases up to 2.7 say here which std::string they were compiled with; later ones have the
+  # compiler's default.
+  set(config "${folder}/share/cmake/Torch/TorchConfig.cmake")
+  if(EXISTS "${config}")
+    file(STRINGS "${config}" flags REGEX "set\\(TORCH_CXX_FLAGS .*_GLIBCXX_USE_CXX11_ABI=[01]")
+    if(flags MATCHES "_GLIBCXX_USE_CXX11_ABI=[01]")
+      target_compile_definitions(zoo::torch INTERFACE ${CMAKE_MATCH_0})
+    endif()
+  endif()
+endfunction()
+
+# Compiles and links a small program, so that a LibTorch which does not fit this compiler, processor
+# or system is told in one sentence here and not in pages of undefined symbols later.
+function(zoo_check_torch folder version)
+  get_target_property(definitions zoo::torch INTERFACE_COMPILE_DEFINITIONS)
+  if(definitions MATCHES "_GLIBCXX_USE_CXX11_ABI=0")
+    set(old_strings TRUE)
+  elseif(NOT ZOO_TORCH_CHECKED STREQUAL "${folder} ${version}")
+    try_compile(works "${CMAKE_CURRENT_BINARY_DIR}/zoo_torch_check"
+                "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/zoo_torch_check.cpp"
+                LINK_LIBRARIES zoo::torch CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON
+                OUTPUT_VARIABLE log)
+    set(linked ${works})
+    unset(works CACHE)  # so that it is tried again once something has changed
+    if(linked)
+      set(ZOO_TORCH_CHECKED "${folder} ${version}" CACHE INTERNAL "the LibTorch that links")
+      return()
+    elseif(log MATCHES "undefined reference to [^\n]*(__cxx11|basic_string)")
+      set(old_strings TRUE)
+    else()
+      message(FATAL_ERROR
+        "LibTorch ${version} in ${folder} does not compile and link with ${CMAKE_CXX_COMPILER_ID} "
+        "${CMAKE_CXX_COMPILER_VERSION}: give another (-DZOO_TORCH=FOLDER) or another compiler "
+        "(-DCMAKE_CXX_COMPILER=...). The compiler said:\n${log}")
+    endif()
+  endif()
+  if(old_strings)
+    message(FATAL_ERROR
+      "LibTorch ${version} in ${folder} was compiled with the std::string from before C++11 "
+      "(_GLIBCXX_USE_CXX11_ABI=0), which no other library of this system uses: take the archive "
+      "named 'cxx11 ABI', or a Python wheel of 2.7 or later.")
+  endif()
+endfunction()
+
+if(NOT TARGET zoo::torch)
+  # ZOO_TORCH_FOLDER is kept, so that a later configuration, perhaps from a shell with another
+  # Python, stays with what was found first.
+  zoo_find_torch(folder passed
+                 KNOWN "${ZOO_TORCH_FOLDER}" LAST "${CMAKE_CURRENT_LIST_DIR}/../.venv")
+  if(NOT folder)
+    message(FATAL_ERROR
+      "LibTorch was not found: neither ZOO_TORCH, Torch_DIR nor CMAKE_PREFIX_PATH leads to one, "
+      "nor does the active Python have torch.${passed}\n"
+      "Give one of ${ZOO_TORCH_OLDEST} to ${ZOO_TORCH_NEWEST}: -DZOO_TORCH=FOLDER, an unpacked "
+      "libtorch or a Python's site-packages/torch; or let ./check fetch one.")
+  endif()
+  zoo_torch_version("${folder}" version)
+  set(ZOO_TORCH_FOLDER "${folder}" CACHE INTERNAL "LibTorch's folder")
+  set(ZOO_TORCH_VERSION "${version}" CACHE INTERNAL "LibTorch's version")
+  zoo_import_torch("${folder}")
+  zoo_check_torch("${folder}" "${version}")
+  message(STATUS "LibTorch ${version}: ${folder}")
 endif()

@@ -1,0 +1,41 @@
+# Installs the build tree `PROJECT_BINARY_DIR`, then builds and runs the consumer beside this file
+# with what was installed; the folder's name has a space.
+set(work "${PROJECT_BINARY_DIR}/tests/install consumer")
+file(REMOVE_RECURSE "${work}")
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE failed OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(failed)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+# Moved after the installation: the package must not depend on where it was installed.
+run("${CMAKE_COMMAND}" --install "${PROJECT_BINARY_DIR}" --config ${CONFIG} --prefix "${work}/first place")
+file(RENAME "${work}/first place" "${work}/installed")
+
+foreach(file lib/cmake/transformer_zoo/transformer_zooTargets.cmake
+             lib/cmake/transformer_zoo/transformer_zooTargets-release.cmake)
+  if(EXISTS "${work}/installed/${file}")
+    file(STRINGS "${work}/installed/${file}" lines)
+    if(lines MATCHES "${PROJECT_BINARY_DIR}|cmake_pch")
+      message(FATAL_ERROR "${file} names the build tree:\n${lines}")
+    endif()
+  endif()
+endforeach()
+
+run("${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/consumer" -B "${work}/build" -G "${GENERATOR}"
+    "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_PREFIX_PATH=${work}/installed"
+    "-DEXPECTED_VERSION=${VERSION}")
+run("${CMAKE_COMMAND}" --build "${work}/build")
+run("${work}/build/consumer")
+message(STATUS "consumer: ${output}")
+
+file(GLOB cli "${work}/installed/bin/transformer-cli")
+if(cli)
+  run("${cli}" --version)
+  message(STATUS "installed command line: ${output}")
+endif()
+file(REMOVE_RECURSE "${work}")
