@@ -2,14 +2,11 @@
 // The list of models. A new model is one more alternative of ModelConfig and one more case in zoo.cpp.
 
 #include <memory>
-#include <variant>
 
 #include "models/contracts.h"
-#include "models/gpt_config.h"
+#include "models/model_config.h"
 
 namespace zoo {
-
-using ModelConfig = std::variant<GptConfig>;
 
 /// Builds a freshly initialised model. Draws come from torch's default generator (torch::manual_seed).
 /// @throws ConfigError if vocab_size is still 0
