@@ -198,7 +198,8 @@ Json write_value(T value) {
         [](auto& alternative) {
           Json json = Json::object();
           json["type"] = std::string(alternative.kType);
-          for (auto& [key, member] : write_value(alternative).items()) json[key] = member;
+          const Json fields = write_value(alternative);  // named: items() refers to it
+          for (const auto& [key, member] : fields.items()) json[key] = member;
           return json;
         },
         value);
