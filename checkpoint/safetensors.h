@@ -1,10 +1,12 @@
 #pragma once
-// The safetensors format: 8 bytes of header length (little-endian), a JSON header, the tensors' bytes.
-// Files are memory-mapped; a tensor is a view of the map until it is converted or written to.
+// The safetensors format: 8 bytes of header length (little-endian), a JSON header, the tensors'
+// bytes. Files are memory-mapped, so that opening one costs nothing and a model can live in the map
+// itself.
 
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/files.h"
@@ -13,21 +15,25 @@
 namespace zoo {
 
 struct TensorInfo {
-  std::string name;
-  torch::Dtype dtype;
+  torch::Dtype dtype = torch::kFloat32;
   std::vector<int64_t> shape;
-  size_t offset = 0, bytes = 0;  ///< place in the data section
+  size_t begin = 0, end = 0;  ///< its bytes in the data section
 };
 
 /// A safetensors file, opened and checked; no tensor is read until asked for.
+/// F64, F32, F16, BF16, I64, I32, I16, I8, U8 and BOOL.
 class SafetensorsFile {
  public:
-  /// @throws FormatError for every malformed header, before anything large is read or allocated
+  /// @throws DataError if it cannot be opened, FormatError for every malformed header, before
+  /// anything large is read or allocated
   explicit SafetensorsFile(const fs::path& path);
 
+  const fs::path& path() const { return path_; }
   const std::map<std::string, TensorInfo>& tensors() const { return tensors_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
-  /// A view of the mapped file that keeps the map alive; do not write to it.
+
+  /// The tensor as a view of the mapped file, which it keeps alive. Writing to it copies the pages
+  /// concerned and never reaches the file. (Data that is not aligned to its element is copied.)
   /// @throws FormatError if there is no such tensor
   Tensor tensor(const std::string& name) const;
 
@@ -39,9 +45,13 @@ class SafetensorsFile {
   std::map<std::string, std::string> metadata_;
 };
 
-/// Writes tensors in the order given; each is moved to the CPU and made contiguous on its own, so that
-/// no second copy of the model is held. Data starts aligned to 8 bytes. @throws DataError
-void write_safetensors(const fs::path& path, const std::vector<std::pair<std::string, Tensor>>& tensors,
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+
+/// Writes tensors of any device, one after the other, so that no second copy of the model is held.
+/// The data starts at a multiple of 64 bytes and every tensor at a multiple of its element's size.
+/// The file is written aside and renamed. @throws DataError if it cannot be written (a full disk
+/// included), Error for a dtype that the format lacks or a name given twice
+void write_safetensors(const fs::path& path, const NamedTensors& tensors,
                        const std::map<std::string, std::string>& metadata = {});
 
 }  // namespace zoo

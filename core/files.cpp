@@ -70,7 +70,8 @@ std::string utf8(const fs::path& path) { return path.native(); }
 
 std::string read_file(const fs::path& path) {
   std::error_code error;
-  if (fs::is_directory(path, error)) throw DataError(utf8(path) + ": is a folder; a file is needed");
+  if (fs::is_directory(path, error))
+    throw DataError(utf8(path) + ": is a folder; a file is needed");
   std::ifstream in(path, std::ios::binary);
   if (!in) throw DataError(utf8(path) + ": cannot be opened: " + reason());
   std::ostringstream content;
@@ -148,13 +149,17 @@ void require_writable_folder(const fs::path& folder) {
   if (!out) throw DataError(utf8(folder) + ": nothing can be written into this folder: " + why);
 }
 
-MappedFile::MappedFile(const fs::path& path) {
+MappedFile::MappedFile(const fs::path& path, MapAccess access) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) throw DataError(utf8(path) + ": cannot be opened: " + reason());
   struct stat status {};
   const bool usable = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
   size_ = usable ? static_cast<size_t>(status.st_size) : 0;
-  void* data = size_ > 0 ? ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, descriptor, 0) : nullptr;
+  const bool writable = access == MapAccess::copy_on_write;
+  void* data = nullptr;
+  if (size_ > 0)
+    data = ::mmap(nullptr, size_, writable ? PROT_READ | PROT_WRITE : PROT_READ,
+                  writable ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED, descriptor, 0);
   const std::string why = usable ? reason() : "not a regular file";
   ::close(descriptor);
   if (!usable || data == MAP_FAILED) throw DataError(utf8(path) + ": cannot be mapped: " + why);
@@ -177,14 +182,16 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 std::string sha256(std::string_view bytes) {
   // The first 32 bits of the fractional parts of the cube roots of the first 64 primes.
   static constexpr std::array<uint32_t, 64> kRound = {
-      0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
-      0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
-      0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
-      0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
-      0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-      0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
-      0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-      0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+      0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4,
+      0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe,
+      0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f,
+      0x4a7484aa, 0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7,
+      0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc,
+      0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b,
+      0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116,
+      0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+      0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7,
+      0xc67178f2};
   std::array<uint32_t, 8> state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                    0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   const auto absorb = [&](const unsigned char* block) {
@@ -200,8 +207,8 @@ std::string sha256(std::string_view bytes) {
     for (size_t i = 0; i < 64; ++i) {
       const uint32_t first = h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) +
                              ((e & f) ^ (~e & g)) + kRound[i] + w[i];
-      const uint32_t second = (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) +
-                              ((a & b) ^ (a & c) ^ (b & c));
+      const uint32_t second =
+          (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
       h = g, g = f, f = e, e = d + first, d = c, c = b, b = a, a = first + second;
     }
     const std::array<uint32_t, 8> added = {a, b, c, d, e, f, g, h};

@@ -39,10 +39,16 @@ void replace_link(const fs::path& path, const fs::path& target);
 /// @throws DataError: a regular file in its place, a read-only parent, a full disk
 void require_writable_folder(const fs::path& folder);
 
-/// A file mapped read-only into memory; pages are loaded when touched and can be dropped again.
+enum class MapAccess {
+  read,           ///< writing to the bytes is an error of the program
+  copy_on_write,  ///< a page that is written to becomes a private copy; the file never changes
+};
+
+/// A file mapped into memory; pages are loaded when touched and can be dropped again.
 class MappedFile {
  public:
-  explicit MappedFile(const fs::path& path);
+  /// @throws DataError if it cannot be opened or is not a regular file
+  explicit MappedFile(const fs::path& path, MapAccess access = MapAccess::read);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
