@@ -8,7 +8,8 @@ std::string Bound::text() const {
   const auto number = [](double value) { return cat(value); };
   const bool has_low = std::isfinite(low), has_high = std::isfinite(high);
   if (has_low && has_high)
-    return number(low) + (low_open ? " < x " : " <= x ") + (high_open ? "< " : "<= ") + number(high);
+    return number(low) + (low_open ? " < x " : " <= x ") + (high_open ? "< " : "<= ") +
+           number(high);
   if (has_low) return (low_open ? "> " : ">= ") + number(low);
   if (has_high) return (high_open ? "< " : "<= ") + number(high);
   return "";
@@ -24,8 +25,8 @@ void fail_unknown(const std::string& where, const std::string& what, const std::
                   const std::vector<std::string>& known) {
   const std::string guess = nearest(found, known);
   fail(where, cat("unknown ", what, " \"", found, "\"",
-                  guess.empty() ? "" : "; did you mean \"" + guess + "\"?", guess.empty() ? "; " : " ",
-                  "known: ", join(known, ", ")));
+                  guess.empty() ? "" : "; did you mean \"" + guess + "\"?",
+                  guess.empty() ? "; " : " ", "known: ", join(known, ", ")));
 }
 
 void fail_type(const std::string& where, const Json& found, const std::string& wanted) {

@@ -1,5 +1,6 @@
 #pragma once
-// Reads, writes, describes and compares config structs by walking their field lists (core/fields.h).
+// Reads, writes, describes and compares config structs by walking their field lists
+// (core/fields.h).
 
 #include <algorithm>
 #include <concepts>
@@ -24,7 +25,9 @@ struct IgnoreFields {
 };
 
 template <class T>
-concept Struct = requires(T value) { value.fields(IgnoreFields{}); };
+concept Struct = requires(T value) {
+  value.fields(IgnoreFields{});
+};
 
 template <class T>
 concept Enum = std::is_enum_v<T>;
@@ -44,9 +47,12 @@ struct IsVector : std::false_type {};
 template <class T>
 struct IsVector<std::vector<T>> : std::true_type {};
 
-/// A struct with ready-made values: static std::vector<std::string> preset_names(); static T preset(name).
+/// A struct with ready-made values: static std::vector<std::string> preset_names(); static T
+/// preset(name).
 template <class T>
-concept HasPresets = requires { T::preset_names(); };
+concept HasPresets = requires {
+  T::preset_names();
+};
 
 template <class T>
 concept HasCheck = requires(const T value) {
@@ -62,9 +68,8 @@ void for_each_alternative(std::type_identity<std::variant<A...>>, auto&& use) {
 template <class V>
 std::vector<std::string> alternative_names() {
   std::vector<std::string> names;
-  for_each_alternative(std::type_identity<V>{}, [&]<class A>(std::type_identity<A>) {
-    names.emplace_back(A::kType);
-  });
+  for_each_alternative(std::type_identity<V>{},
+                       [&]<class A>(std::type_identity<A>) { names.emplace_back(A::kType); });
   return names;
 }
 
@@ -175,11 +180,10 @@ void read_struct(const Json& json, T& out, const std::string& where, bool in_var
       out = T::preset(name);
     }
   }
-  out.fields(
-      Visitor{[&](std::string_view key, auto& member, const Bound& bound, std::string_view) {
-        const std::string name(key);
-        if (json.contains(name)) read_value(json[name], member, bound, where + "/" + name);
-      }});
+  out.fields(Visitor{[&](std::string_view key, auto& member, const Bound& bound, std::string_view) {
+    const std::string name(key);
+    if (json.contains(name)) read_value(json[name], member, bound, where + "/" + name);
+  }});
   if constexpr (HasCheck<T>) {
     if (const std::string problem = out.check(); !problem.empty()) fail(where, problem);
   }
@@ -234,8 +238,9 @@ Json config_to_json(const T& config) {
 
 /// One key of the reference.
 struct FieldDoc {
-  std::string path;      ///< "model.block.norm", or "model.block.norm[rms].eps" within a variant
-  std::string type;      ///< "integer", "number", "boolean", "string", "one of: a, b", "variant: a, b", "list of …"
+  std::string path;  ///< "model.block.norm", or "model.block.norm[rms].eps" within a variant
+  std::string type;  ///< "integer", "number", "boolean", "string", "one of: a, b", "variant: a, b",
+                     ///< "list of …"
   std::string fallback;  ///< the default as JSON, "" for a group of keys
   std::string bounds;    ///< Bound::text()
   std::string meaning;
@@ -258,27 +263,28 @@ std::string type_text() {
 
 template <class T>
 void describe_fields(T config, const std::string& path, std::vector<FieldDoc>& docs) {
-  config.fields(Visitor{[&]<class M>(std::string_view key, M& member, const Bound& bound,
-                                     std::string_view doc) {
-    const std::string name = path.empty() ? std::string(key) : path + "." + std::string(key);
-    FieldDoc entry{name, type_text<M>(), "", bound.text(), std::string(doc)};
-    if constexpr (IsVariant<M>::value) {
-      entry.fallback = std::visit([](auto& a) { return Json(std::string(a.kType)).dump(); }, member);
-      docs.push_back(entry);
-      for_each_alternative(std::type_identity<M>{}, [&]<class A>(std::type_identity<A>) {
-        // The alternative in use shows the values it has there, the others their own defaults.
-        A alternative{};
-        if (auto* current = std::get_if<A>(&member)) alternative = *current;
-        describe_fields(alternative, name + "[" + std::string(A::kType) + "]", docs);
-      });
-    } else if constexpr (Struct<M>) {
-      docs.push_back(entry);
-      describe_fields(member, name, docs);
-    } else {
-      entry.fallback = write_value(member).dump();
-      docs.push_back(entry);
-    }
-  }});
+  config.fields(Visitor{
+      [&]<class M>(std::string_view key, M& member, const Bound& bound, std::string_view doc) {
+        const std::string name = path.empty() ? std::string(key) : path + "." + std::string(key);
+        FieldDoc entry{name, type_text<M>(), "", bound.text(), std::string(doc)};
+        if constexpr (IsVariant<M>::value) {
+          entry.fallback =
+              std::visit([](auto& a) { return Json(std::string(a.kType)).dump(); }, member);
+          docs.push_back(entry);
+          for_each_alternative(std::type_identity<M>{}, [&]<class A>(std::type_identity<A>) {
+            // The alternative in use shows the values it has there, the others their own defaults.
+            A alternative{};
+            if (auto* current = std::get_if<A>(&member)) alternative = *current;
+            describe_fields(alternative, name + "[" + std::string(A::kType) + "]", docs);
+          });
+        } else if constexpr (Struct<M>) {
+          docs.push_back(entry);
+          describe_fields(member, name, docs);
+        } else {
+          entry.fallback = write_value(member).dump();
+          docs.push_back(entry);
+        }
+      }});
 }
 
 template <class T>
@@ -289,10 +295,10 @@ Json schema_of_struct(T value, std::string_view type_name) {
   Json properties = Json::object();
   if (!type_name.empty()) properties["type"] = {{"const", std::string(type_name)}};
   if constexpr (HasPresets<T>) properties["preset"] = {{"enum", T::preset_names()}};
-  value.fields(Visitor{[&](std::string_view key, auto& member, const Bound& bound,
-                           std::string_view doc) {
-    properties[std::string(key)] = schema_of(member, bound, doc);
-  }});
+  value.fields(
+      Visitor{[&](std::string_view key, auto& member, const Bound& bound, std::string_view doc) {
+        properties[std::string(key)] = schema_of(member, bound, doc);
+      }});
   return {{"type", "object"}, {"properties", properties}, {"additionalProperties", false}};
 }
 
@@ -303,7 +309,8 @@ Json schema_of(T value, const Bound& bound, std::string_view doc) {
     schema["type"] = "boolean";
   } else if constexpr (std::same_as<T, int64_t> || std::same_as<T, double>) {
     schema["type"] = std::same_as<T, double> ? "number" : "integer";
-    if (std::isfinite(bound.low)) schema[bound.low_open ? "exclusiveMinimum" : "minimum"] = bound.low;
+    if (std::isfinite(bound.low))
+      schema[bound.low_open ? "exclusiveMinimum" : "minimum"] = bound.low;
     if (std::isfinite(bound.high))
       schema[bound.high_open ? "exclusiveMaximum" : "maximum"] = bound.high;
   } else if constexpr (std::same_as<T, std::string>) {
@@ -311,7 +318,8 @@ Json schema_of(T value, const Bound& bound, std::string_view doc) {
   } else if constexpr (Enum<T>) {
     schema["enum"] = enum_names<T>();
   } else if constexpr (IsOptional<T>::value) {
-    schema["anyOf"] = Json::array({schema_of(typename T::value_type{}, bound, ""), {{"type", "null"}}});
+    schema["anyOf"] =
+        Json::array({schema_of(typename T::value_type{}, bound, ""), {{"type", "null"}}});
   } else if constexpr (IsVector<T>::value) {
     schema["type"] = "array";
     schema["items"] = schema_of(typename T::value_type{}, bound, "");

@@ -1,6 +1,6 @@
 #pragma once
-// Every failure below cli/ is one of these exceptions; nothing aborts, exits, asserts on input or prints.
-// A message says: where · what was found · what is allowed · what to do.
+// Every failure below cli/ is one of these exceptions; nothing aborts, exits, asserts on input or
+// prints. A message says: where · what was found · what is allowed · what to do.
 
 #include <sstream>
 #include <stdexcept>

@@ -7,7 +7,8 @@
 //     static constexpr std::string_view kType = "rms";  // its name in a variant
 //     double eps = 1e-6;
 //     void fields(auto&& visit) { visit("eps", eps, positive(), "added to the mean square"); }
-//     std::string check() const { return ""; }          // optional: cross-field rules, "" if all hold
+//     std::string check() const { return ""; }          // optional: cross-field rules, "" if all
+//     hold
 //   };
 //
 // core/config.h walks the list to read JSON, write it, describe it and make a JSON Schema.
@@ -48,7 +49,8 @@ constexpr Bound fraction() { return {.low = 0, .high = 1, .high_open = true}; }
 
 /// Specialise for an enum that stands in a config:
 ///   template <> struct EnumNames<Side> {
-///     static constexpr std::array values{std::pair{Side::left, "left"}, std::pair{Side::right, "right"}};
+///     static constexpr std::array values{std::pair{Side::left, "left"}, std::pair{Side::right,
+///     "right"}};
 ///   };
 template <class E>
 struct EnumNames;

@@ -34,7 +34,8 @@ Json parse_json(std::string_view text, const std::string& where) {
     throw FormatError(where + ": not valid JSON: " + message);
   }
   if (!repeated.empty())
-    throw FormatError(where + ": the key \"" + repeated + "\" stands twice in one object; keep one");
+    throw FormatError(where + ": the key \"" + repeated +
+                      "\" stands twice in one object; keep one");
   return json;
 }
 

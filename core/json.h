@@ -9,8 +9,8 @@
 
 namespace zoo {
 
-/// Keeps the order of keys. Insertion is linear in the number of keys: for objects with thousands of
-/// keys (a vocabulary) use nlohmann::json instead.
+/// Keeps the order of keys. Insertion is linear in the number of keys: for objects with thousands
+/// of keys (a vocabulary) use nlohmann::json instead.
 using Json = nlohmann::ordered_json;
 
 /// Parses `text`. `where` names it in messages. @throws FormatError with line and column

@@ -25,9 +25,7 @@ uint64_t RandomStream::next_bits() {
   return uint64_t{words[0]} << 32 | words[1];
 }
 
-double RandomStream::next_uniform() {
-  return static_cast<double>(next_bits() >> 11) * 0x1.0p-53;
-}
+double RandomStream::next_uniform() { return static_cast<double>(next_bits() >> 11) * 0x1.0p-53; }
 
 uint64_t RandomStream::next_below(uint64_t limit) {
   // Draws above the largest multiple of `limit` are thrown away, so that no value is favoured.

@@ -1,7 +1,7 @@
 #pragma once
-// Counter-based random numbers: Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy
-// as 1, 2, 3"). A draw is a pure function of (seed, stream, counter), so it depends on no other row,
-// thread or batch, and there is no state to save: resuming is going on with the counter.
+// Counter-based random numbers: Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as
+// easy as 1, 2, 3"). A draw is a pure function of (seed, stream, counter), so it depends on no
+// other row, thread or batch, and there is no state to save: resuming is going on with the counter.
 
 #include <array>
 #include <cstdint>
@@ -17,9 +17,9 @@ class RandomStream {
   RandomStream(uint64_t seed, uint64_t stream, uint64_t counter = 0)
       : seed_(seed), stream_(stream), counter_(counter) {}
 
-  uint64_t next_bits();                  ///< 64 uniform bits
-  double next_uniform();                 ///< uniform in [0, 1), 53 bits
-  uint64_t next_below(uint64_t limit);   ///< uniform in [0, limit), without modulo bias; limit > 0
+  uint64_t next_bits();                 ///< 64 uniform bits
+  double next_uniform();                ///< uniform in [0, 1), 53 bits
+  uint64_t next_below(uint64_t limit);  ///< uniform in [0, limit), without modulo bias; limit > 0
   uint64_t counter() const { return counter_; }
 
  private:

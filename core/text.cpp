@@ -52,7 +52,8 @@ std::string nearest(std::string_view name, const std::vector<std::string>& known
   const auto plain = [](std::string_view text) {
     std::string folded;
     for (const char c : text)
-      if (c != '_' && c != '-') folded += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      if (c != '_' && c != '-')
+        folded += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return folded;
   };
   std::string best;
@@ -70,7 +71,8 @@ std::string nearest(std::string_view name, const std::vector<std::string>& known
 std::string with_thousands(int64_t number) {
   std::string digits = std::to_string(number);
   const int64_t first = number < 0 ? 1 : 0;
-  for (int64_t i = static_cast<int64_t>(digits.size()) - 3; i > first; i -= 3) digits.insert(i, ",");
+  for (int64_t i = static_cast<int64_t>(digits.size()) - 3; i > first; i -= 3)
+    digits.insert(i, ",");
   return digits;
 }
 
@@ -91,7 +93,8 @@ std::string human_bytes(double bytes) {
     bytes /= 1000;
     ++unit;
   }
-  return unit == 0 ? format("%.0f B", bytes) : format(bytes < 99.95 ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+  return unit == 0 ? format("%.0f B", bytes)
+                   : format(bytes < 99.95 ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
 }
 
 std::string human_seconds(double seconds) {

@@ -15,7 +15,8 @@ std::string_view trim(std::string_view text);  ///< without ASCII white space at
 /// Levenshtein distance in bytes, with swapped neighbours counted as one edit.
 size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The entry of `known` nearest to `name` if it is near enough to be a slip of the keyboard, else "".
+/// The entry of `known` nearest to `name` if it is near enough to be a slip of the keyboard, else
+/// "".
 std::string nearest(std::string_view name, const std::vector<std::string>& known);
 
 /// "124,439,808"

@@ -32,8 +32,10 @@ struct GptConfig {
     visit("block", block, "every block's parts");
     visit("dropout", dropout, "dropout rates while training");
     visit("init", init, "how parameters are drawn");
-    visit("tie_embeddings", tie_embeddings, "output projection = token embedding (Press & Wolf 2017)");
-    visit("scale_embeddings", scale_embeddings, "multiply token embeddings by sqrt(d_model) (Vaswani et al. 2017, section 3.4)");
+    visit("tie_embeddings", tie_embeddings,
+          "output projection = token embedding (Press & Wolf 2017)");
+    visit("scale_embeddings", scale_embeddings,
+          "multiply token embeddings by sqrt(d_model) (Vaswani et al. 2017, section 3.4)");
   }
   std::string check() const;
 

@@ -1,5 +1,6 @@
 #pragma once
-// The list of models. A new model is one more alternative of ModelConfig and one more case in zoo.cpp.
+// The list of models. A new model is one more alternative of ModelConfig and one more case in
+// zoo.cpp.
 
 #include <memory>
 
@@ -8,9 +9,13 @@
 
 namespace zoo {
 
-/// Builds a freshly initialised model. Draws come from torch's default generator (torch::manual_seed).
-/// @throws ConfigError if vocab_size is still 0
-std::shared_ptr<CausalLm> make_causal_lm(const ModelConfig& config);
+/// drawn: initialised from torch's default generator (torch::manual_seed); allocated: left unset,
+/// for weights that are read next.
+enum class Parameters { drawn, allocated };
+
+/// Builds a model. @throws ConfigError if vocab_size is still 0
+std::shared_ptr<CausalLm> make_causal_lm(const ModelConfig& config,
+                                         Parameters parameters = Parameters::drawn);
 
 /// Fills what the tokenizer decides: vocab_size 0 becomes `vocab_size`.
 /// @throws ConfigError if the config names another, smaller vocabulary

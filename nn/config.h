@@ -1,6 +1,6 @@
 #pragma once
-// The configs of the parts. Each slot is a std::variant: the alias is the registry, and a new variant
-// is one more alternative here. No torch in this header.
+// The configs of the parts. Each slot is a std::variant: the alias is the registry, and a new
+// variant is one more alternative here. No torch in this header.
 
 #include <string>
 #include <variant>
@@ -56,7 +56,9 @@ struct LearnedPositionConfig {
 struct SinusoidalPositionConfig {
   static constexpr std::string_view kType = "sinusoidal";
   double base = 10000;
-  void fields(auto&& visit) { visit("base", base, positive(), "longest wavelength over 2 pi, in tokens"); }
+  void fields(auto&& visit) {
+    visit("base", base, positive(), "longest wavelength over 2 pi, in tokens");
+  }
 };
 
 /// Which two elements of a head are turned together.
@@ -86,8 +88,9 @@ struct AlibiPositionConfig {
   void fields(auto&&) {}
 };
 
-using PositionConfig = std::variant<LearnedPositionConfig, NoPositionConfig, SinusoidalPositionConfig,
-                                    RopePositionConfig, AlibiPositionConfig>;
+using PositionConfig =
+    std::variant<LearnedPositionConfig, NoPositionConfig, SinusoidalPositionConfig,
+                 RopePositionConfig, AlibiPositionConfig>;
 
 // ---- feed-forward ----------------------------------------------------------------------------
 
@@ -110,6 +113,7 @@ struct MlpConfig {
     visit("activation", activation, "gelu is the exact one (erf), gelu_tanh GPT-2's approximation");
     visit("bias", bias, "biases of both projections");
   }
+  int64_t inner_width(int64_t d_model) const { return d_ff > 0 ? d_ff : 4 * d_model; }
 };
 
 /// activation(x W_gate) * (x W_up), then W_down (Shazeer 2020, "GLU Variants Improve Transformer"):
@@ -120,9 +124,14 @@ struct GatedFeedForwardConfig {
   Activation activation = Activation::silu;
   bool bias = false;
   void fields(auto&& visit) {
-    visit("d_ff", d_ff, non_negative(), "inner width; 0: 8/3 d_model, rounded up to a multiple of 8");
+    visit("d_ff", d_ff, non_negative(),
+          "inner width; 0: 8/3 d_model, rounded up to a multiple of 8");
     visit("activation", activation, "silu makes SwiGLU, gelu makes GEGLU, relu makes ReGLU");
     visit("bias", bias, "biases of the three projections");
+  }
+  /// 8/3 d_model gives the three matrices the size of an MLP's two (Shazeer 2020, section 3.1).
+  int64_t inner_width(int64_t d_model) const {
+    return d_ff > 0 ? d_ff : ((8 * d_model + 2) / 3 + 7) / 8 * 8;
   }
 };
 
@@ -152,7 +161,8 @@ struct DropoutConfig {
   double embedding = 0, attention = 0, residual = 0;
   void fields(auto&& visit) {
     visit("embedding", embedding, fraction(), "on the sum of token and position embeddings");
-    visit("attention", attention, fraction(), "on the attention weights; above 0 the fused kernel is not used on CPU");
+    visit("attention", attention, fraction(),
+          "on the attention weights; above 0 the fused kernel is not used on CPU");
     visit("residual", residual, fraction(), "on each sub-layer's output before it is added");
   }
 };
@@ -164,7 +174,8 @@ struct BlockConfig {
   FeedForwardConfig feed_forward;
   void fields(auto&& visit) {
     visit("norm", norm, "the norm of each sub-layer");
-    visit("placement", placement, "pre: x + f(norm(x)), with a final norm; post: norm(x + f(x)), as in the paper");
+    visit("placement", placement,
+          "pre: x + f(norm(x)), with a final norm; post: norm(x + f(x)), as in the paper");
     visit("attention", attention, "the attention sub-layer");
     visit("feed_forward", feed_forward, "the feed-forward sub-layer");
   }
@@ -175,7 +186,9 @@ struct BlockConfig {
 struct Gpt2InitConfig {
   static constexpr std::string_view kType = "gpt2";
   double std = 0.02;
-  void fields(auto&& visit) { visit("std", std, positive(), "standard deviation of weights and embeddings"); }
+  void fields(auto&& visit) {
+    visit("std", std, positive(), "standard deviation of weights and embeddings");
+  }
 };
 
 /// Uniform with variance 2 / (fan_in + fan_out) (Glorot & Bengio 2010, equation 16); embeddings

@@ -8,8 +8,9 @@
 namespace zoo {
 
 struct Tap {
-  bool want_attention = false;  ///< collect attention weights (takes the explicit path: O(T K) memory)
-  bool want_hidden = false;     ///< collect hidden states
+  bool want_attention =
+      false;                 ///< collect attention weights (takes the explicit path: O(T K) memory)
+  bool want_hidden = false;  ///< collect hidden states
 
   std::vector<Tensor> attention;  ///< per layer, (B, H, T, K), rows sum to 1
   std::vector<Tensor> hidden;     ///< the embedding, then each layer's output, (B, T, D)

@@ -26,8 +26,10 @@ struct BpeTokenizerConfig {
   std::vector<std::string> special_tokens = {"<|endoftext|>"};
   void fields(auto&& visit) {
     visit("file", file, "a trained tokenizer's folder or file; empty: train on the task's text");
-    visit("vocab_size", vocab_size, at_least(257), "tokens to train: 256 bytes, merges and special tokens");
-    visit("special_tokens", special_tokens, "tokens that training adds and text never produces by default");
+    visit("vocab_size", vocab_size, at_least(257),
+          "tokens to train: 256 bytes, merges and special tokens");
+    visit("special_tokens", special_tokens,
+          "tokens that training adds and text never produces by default");
   }
 };
 
@@ -50,11 +52,13 @@ struct SentencePieceTokenizerConfig {
     visit("file", file, "a trained .model file or its folder; empty: train on the task's text");
     visit("model", model, "the segmentation algorithm to train");
     visit("vocab_size", vocab_size, at_least(4), "pieces to train, with the special ones");
-    visit("character_coverage", character_coverage, between(0.5, 1), "share of the text's characters that get a piece");
+    visit("character_coverage", character_coverage, between(0.5, 1),
+          "share of the text's characters that get a piece");
     visit("lowercase", lowercase, "fold case before training and encoding (nmt_nfkc_cf)");
   }
 };
 
-using TokenizerConfig = std::variant<CharTokenizerConfig, BpeTokenizerConfig, SentencePieceTokenizerConfig>;
+using TokenizerConfig =
+    std::variant<CharTokenizerConfig, BpeTokenizerConfig, SentencePieceTokenizerConfig>;
 
 }  // namespace zoo

@@ -1,0 +1,107 @@
+#include "models/gpt_config.h"
+
+#include "core/error.h"
+
+namespace zoo {
+
+std::string GptConfig::check() const {
+  const AttentionConfig& attention = block.attention;
+  if (d_model % attention.num_heads != 0)
+    return cat("num_heads ", attention.num_heads, " does not divide d_model ", d_model);
+  if (attention.num_heads % attention.kv_heads() != 0)
+    return cat("num_kv_heads ", attention.kv_heads(), " does not divide num_heads ",
+               attention.num_heads);
+  if (std::holds_alternative<RopePositionConfig>(position) &&
+      d_model / attention.num_heads % 2 != 0)
+    return cat("position \"rope\" turns pairs, but a head is d_model / num_heads = ",
+               d_model / attention.num_heads, " wide; choose widths that make it even");
+  return "";
+}
+
+namespace {
+
+GptConfig gpt2(int64_t num_layers, int64_t num_heads, int64_t d_model) {
+  GptConfig config;
+  config.vocab_size = 50257;
+  config.num_layers = num_layers;
+  config.d_model = d_model;
+  config.block.attention.num_heads = num_heads;
+  config.block.feed_forward = MlpConfig{.activation = Activation::gelu_tanh};
+  config.dropout = {.embedding = 0.1, .attention = 0.1, .residual = 0.1};
+  return config;
+}
+
+/// Karpathy's nanoGPT for characters: GPT-2's block without biases.
+GptConfig nanogpt(int64_t max_length, int64_t num_layers, int64_t num_heads, int64_t d_model,
+                  double dropout) {
+  GptConfig config;
+  config.max_length = max_length;
+  config.num_layers = num_layers;
+  config.d_model = d_model;
+  config.block.norm = LayerNormConfig{.bias = false};
+  config.block.attention = {.num_heads = num_heads, .bias = false};
+  config.block.feed_forward = MlpConfig{.bias = false};
+  config.dropout = {dropout, dropout, dropout};
+  return config;
+}
+
+/// The classic 512-wide GPT of teaching material: sinusoidal positions, attention without biases.
+GptConfig gpt_mini() {
+  GptConfig config;
+  config.vocab_size = 50257;
+  config.max_length = 512;
+  config.num_layers = 6;
+  config.d_model = 512;
+  config.position = SinusoidalPositionConfig{};
+  config.block.attention = {.num_heads = 8, .bias = false};
+  config.dropout = {.embedding = 0.1, .attention = 0.1, .residual = 0.1};
+  return config;
+}
+
+/// Today's block at the size of nanogpt-cpu: RoPE, RMSNorm, SwiGLU, GQA, QK-norm, no biases.
+GptConfig modern() {
+  GptConfig config;
+  config.max_length = 64;
+  config.num_layers = 4;
+  config.d_model = 128;
+  config.position = RopePositionConfig{};
+  config.block.norm = RmsNormConfig{};
+  config.block.attention = {.num_heads = 4, .num_kv_heads = 2, .bias = false, .qk_norm = true};
+  config.block.feed_forward = GatedFeedForwardConfig{};
+  return config;
+}
+
+struct Preset {
+  const char* name;
+  GptConfig config;
+};
+
+const std::vector<Preset>& presets() {
+  static const std::vector<Preset> all = {
+      {"nanogpt-cpu", nanogpt(64, 4, 4, 128, 0.0)},
+      {"nanogpt-gpu", nanogpt(256, 6, 6, 384, 0.2)},
+      {"gpt2", gpt2(12, 12, 768)},
+      {"gpt2-medium", gpt2(24, 16, 1024)},
+      {"gpt2-large", gpt2(36, 20, 1280)},
+      {"gpt2-xl", gpt2(48, 25, 1600)},
+      {"gpt-mini", gpt_mini()},
+      {"modern", modern()},
+  };
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::string> GptConfig::preset_names() {
+  std::vector<std::string> names;
+  for (const Preset& preset : presets()) names.emplace_back(preset.name);
+  return names;
+}
+
+GptConfig GptConfig::preset(const std::string& name) {
+  for (const Preset& preset : presets())
+    if (preset.name == name) return preset.config;
+  throw ConfigError("unknown preset \"" + name + "\"");
+}
+
+}  // namespace zoo
