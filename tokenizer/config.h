@@ -23,11 +23,14 @@ struct BpeTokenizerConfig {
   static constexpr std::string_view kType = "bpe";
   std::string file;
   int64_t vocab_size = 8000;
+  int64_t min_frequency = 2;
   std::vector<std::string> special_tokens = {"<|endoftext|>"};
   void fields(auto&& visit) {
     visit("file", file, "a trained tokenizer's folder or file; empty: train on the task's text");
     visit("vocab_size", vocab_size, at_least(257),
           "tokens to train: 256 bytes, merges and special tokens");
+    visit("min_frequency", min_frequency, at_least(1),
+          "how often a pair of tokens must occur to be merged");
     visit("special_tokens", special_tokens,
           "tokens that training adds and text never produces by default");
   }

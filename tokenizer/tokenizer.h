@@ -15,13 +15,15 @@
 namespace zoo {
 
 struct EncodeOptions {
-  /// Read the text of special tokens ("<|endoftext|>") as those tokens. Off: they are plain text, so
-  /// that data can never smuggle in a control token.
+  /// Read the text of special tokens ("<|endoftext|>") as those tokens. Off: they are plain text,
+  /// so that data can never smuggle in a control token.
   bool special = false;
 };
 
 struct DecodeOptions {
   bool skip_special = true;  ///< leave special tokens out of the text
+  bool replace_invalid =
+      true;  ///< bytes that are not UTF-8 become U+FFFD; off: they stay as they are
 };
 
 /// Ids of the tokens with a role, where the tokenizer has them.
@@ -30,25 +32,35 @@ struct SpecialIds {
 };
 
 /// Turns ids into text piece by piece, holding back bytes until they are whole UTF-8 characters:
-/// the pieces joined equal Tokenizer::decode of all ids.
+/// the pieces joined equal Tokenizer::decode of all ids. Must not outlive its tokenizer.
 class StreamDecoder {
  public:
   virtual ~StreamDecoder() = default;
-  virtual std::string push(int64_t id) = 0;  ///< the text that is certain now; may be empty
-  virtual std::string finish() = 0;          ///< what was held back, invalid bytes as U+FFFD
+  /// The text that is certain now; may be empty.  @throws DataError as Tokenizer::decode does
+  virtual std::string push(int64_t id) = 0;
+  /// What was held back. The decoder is then as new.
+  virtual std::string finish() = 0;
 };
 
+/// All functions may be called from several threads at once.
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
   /// @param text UTF-8 (byte-level tokenizers take any bytes)  @throws DataError if a character has
   /// no id and there is no unknown token
-  virtual std::vector<int64_t> encode(std::string_view text, const EncodeOptions& options = {}) const = 0;
+  virtual std::vector<int64_t> encode(std::string_view text,
+                                      const EncodeOptions& options = {}) const = 0;
   /// @throws DataError if an id is outside [0, vocab_size())
-  virtual std::string decode(std::span<const int64_t> ids, const DecodeOptions& options = {}) const = 0;
+  std::string decode(std::span<const int64_t> ids, const DecodeOptions& options = {}) const;
   virtual std::unique_ptr<StreamDecoder> stream(const DecodeOptions& options = {}) const = 0;
 
+  /// Where a long text may be cut: the last n for which encode(text) is encode of the first n bytes
+  /// followed by encode of the rest, whatever text comes after (special tokens read as plain text).
+  /// 0 if no such place is found.
+  virtual size_t safe_cut(std::string_view text) const = 0;
+
+  /// The largest id plus one.
   virtual int64_t vocab_size() const = 0;
   /// The token as its vocabulary file writes it ("Ġthe", "▁the", "##ing").
   virtual std::string piece(int64_t id) const = 0;
@@ -63,12 +75,16 @@ class Tokenizer {
   virtual void save(const fs::path& folder) const = 0;
 };
 
-/// Opens the tokenizer of a folder (tokenizer.json, vocab.json + merges.txt, *.model) or of one such
-/// file. @throws DataError naming what was looked for
+/// @throws DataError unless 0 <= id < vocab_size
+void check_id(int64_t id, int64_t vocab_size);
+
+/// Opens the tokenizer of a folder (tokenizer.json, vocab.json + merges.txt, *.model) or of one
+/// such file. @throws DataError naming what was looked for
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& path);
 
-/// Trains a tokenizer on text files as `config` says. @throws DataError if the corpus cannot fill the
-/// vocabulary: the wanted and the largest possible size
-std::unique_ptr<Tokenizer> train_tokenizer(const TokenizerConfig& config, const std::vector<fs::path>& files);
+/// Trains a tokenizer on text files as `config` says. @throws DataError if the corpus cannot fill
+/// the vocabulary: the wanted and the largest possible size
+std::unique_ptr<Tokenizer> train_tokenizer(const TokenizerConfig& config,
+                                           const std::vector<fs::path>& files);
 
 }  // namespace zoo
