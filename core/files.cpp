@@ -1,6 +1,7 @@
 #include "core/files.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -59,6 +61,38 @@ void rename_or_throw(const fs::path& from, const fs::path& to) {
   if (error) throw DataError(utf8(to) + ": cannot be put in place: " + error.message());
 }
 
+/// Swaps two folders in one step, so that `path` is there at every moment.
+void exchange(const fs::path& partial, const fs::path& path) {
+#ifdef RENAME_EXCHANGE
+  if (::renameat2(AT_FDCWD, partial.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) return;
+#endif
+  // Some file systems have no such step: then there is a moment with the old folder aside only.
+  fs::path old = path;
+  old += cat(".old-", ::getpid());
+  rename_or_throw(path, old);
+  try {
+    rename_or_throw(partial, path);
+  } catch (...) {
+    std::error_code ignored;
+    fs::rename(old, path, ignored);
+    throw;
+  }
+  rename_or_throw(old, partial);
+}
+
+/// Removes the partial folders beside `path` whose writers are gone.
+void remove_leftovers(const fs::path& path) {
+  const std::string prefix = utf8(path.filename()) + ".partial-";
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(parent_of(path), ignored)) {
+    const std::string name = utf8(entry.path().filename());
+    if (!name.starts_with(prefix)) continue;
+    const pid_t writer = std::atoi(name.c_str() + prefix.size());
+    if (writer == ::getpid() || (::kill(writer, 0) != 0 && errno == ESRCH))
+      fs::remove_all(entry.path(), ignored);
+  }
+}
+
 }  // namespace
 
 fs::path utf8_path(std::string_view text) {
@@ -106,26 +140,24 @@ void write_file(const fs::path& path, std::string_view content) {
 
 void write_folder(const fs::path& path, const std::function<void(const fs::path&)>& fill) {
   make_folders(parent_of(path));
+  remove_leftovers(path);
   const fs::path partial = aside(path);
-  fs::path old = path;
-  old += cat(".old-", ::getpid());
   std::error_code ignored;
-  fs::remove_all(partial, ignored);
   try {
     make_folders(partial);
     fill(partial);
     for (const auto& entry : fs::recursive_directory_iterator(partial)) sync_path(entry.path());
     sync_path(partial);
-    const bool replaces = fs::exists(path);
-    if (replaces) rename_or_throw(path, old);
-    rename_or_throw(partial, path);
+    if (fs::exists(path))
+      exchange(partial, path);
+    else
+      rename_or_throw(partial, path);
     sync_path(parent_of(path));
-    if (replaces) fs::remove_all(old, ignored);
   } catch (...) {
-    if (!fs::exists(path) && fs::exists(old)) fs::rename(old, path, ignored);
     fs::remove_all(partial, ignored);
     throw;
   }
+  fs::remove_all(partial, ignored);  // what was there before
 }
 
 void replace_link(const fs::path& path, const fs::path& target) {

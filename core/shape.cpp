@@ -2,19 +2,15 @@
 
 namespace zoo {
 
-namespace {
-
-std::string sizes_text(torch::IntArrayRef sizes) {
+std::string shape_text(torch::IntArrayRef sizes) {
   std::string text = "(";
   for (size_t i = 0; i < sizes.size(); ++i)
     text += (i > 0 ? ", " : "") + (sizes[i] < 0 ? std::string("*") : std::to_string(sizes[i]));
   return text + ")";
 }
 
-}  // namespace
-
 std::string shape_text(const Tensor& tensor) {
-  return tensor.defined() ? sizes_text(tensor.sizes()) : "(undefined)";
+  return tensor.defined() ? shape_text(tensor.sizes()) : "(undefined)";
 }
 
 void require_shape(const Tensor& tensor, std::initializer_list<int64_t> wanted, const char* name) {
@@ -26,7 +22,7 @@ void require_shape(const Tensor& tensor, std::initializer_list<int64_t> wanted, 
   }
   if (!fits)
     throw ShapeError(cat(name, ": shape ", shape_text(tensor), ", expected ",
-                         sizes_text(torch::IntArrayRef(wanted.begin(), wanted.size()))));
+                         shape_text(torch::IntArrayRef(wanted.begin(), wanted.size()))));
 }
 
 }  // namespace zoo

@@ -14,7 +14,8 @@ namespace zoo {
 
 using torch::Tensor;
 
-/// "(2, 3)" of a tensor.
+/// "(2, 3)"; a negative size is "*".
+std::string shape_text(torch::IntArrayRef sizes);
 std::string shape_text(const Tensor& tensor);
 
 /// Throws ShapeError unless `tensor` has the shape `wanted`, in which -1 stands for any size.
