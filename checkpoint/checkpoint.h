@@ -1,15 +1,17 @@
 #pragma once
 // Checkpoint folders. Ours and Hugging Face's are opened by the same call; ours of a shape that
-// Hugging Face knows (GPT-2) open there as they are.
+// Hugging Face knows (hf_families()) open there as they are.
 //
 //   config.json  generation_config.json  model.safetensors     Hugging Face's names and content
 //   tokenizer files                                             as the tokenizer writes them
 //   zoo.json                                                    format version and our config,
 //   resolved optimizer.safetensors  trainer.json                         training state (written by
 //   training/)
+//
+// A model of a shape that no family has is written under our own parameter names, with a
+// config.json that says so.
 
 #include <memory>
-#include <optional>
 
 #include "core/files.h"
 #include "core/json.h"
@@ -19,38 +21,51 @@
 
 namespace zoo {
 
-/// What a run or checkpoint folder resolves to: a run folder to `best`, else `last`; a folder with
-/// zoo.json or config.json to itself. @throws DataError saying what was looked for
+/// The folder with the weights that `path` leads to: a run folder to its `best`, else its `last`; a
+/// folder with config.json or zoo.json to itself; a .safetensors file to its folder.
+/// @throws DataError saying what was looked for
 fs::path resolve_checkpoint(const fs::path& path);
 
 struct LoadOptions {
   torch::Device device = torch::kCPU;
   torch::Dtype dtype = torch::kFloat32;  ///< parameters are converted to it
-  bool weights = true;  ///< false: read configs and tokenizer only; model stays null
+  bool weights = true;  ///< false: read configs and tokenizer only; the model stays null
 };
 
 /// A model with all that is needed to use it.
 struct LoadedModel {
-  std::shared_ptr<CausalLm> model;
+  std::shared_ptr<CausalLm> model;       ///< in evaluation mode
   std::shared_ptr<Tokenizer> tokenizer;  ///< null if the folder holds none
   ModelConfig config;
   GenerationOptions generation;  ///< defaults from generation_config.json
-  Json project;  ///< zoo.json's config (four sections); null in a Hugging Face folder
+  SpecialIds
+      special_ids;  ///< as generation_config.json or config.json name them, else the tokenizer
+  Json project;     ///< zoo.json's config (four sections); null in a Hugging Face folder
   fs::path folder;
 };
 
-/// Opens a run folder, a checkpoint folder or a Hugging Face GPT-2 folder.
-/// @throws DataError, FormatError: a missing, unused or misshapen tensor is named with its file
+/// Opens a run folder, a checkpoint folder or a Hugging Face folder of a known family. Weights of
+/// the wanted dtype on the CPU are not copied: the parameters are views of the mapped file, of
+/// which a page is copied when it is first written to. The vocabulary may be larger than the
+/// tokenizer's.
+/// @throws DataError, FormatError: every missing, unused or misshapen tensor is named
 LoadedModel load_model(const fs::path& path, const LoadOptions& options = {});
 
-/// Copies the weights of a folder into `model`, whose config must fit. Strict: see load_model().
-void load_weights(torch::nn::Module& model, const ModelConfig& config, const fs::path& folder);
+/// Copies the weights that `path` leads to into the parameters of `model`, whatever their dtype and
+/// device. @param config of `model`; dropout and initialisation may differ from the folder's
+/// @throws ConfigError if the folder holds another architecture; and as load_model()
+void load_weights(torch::nn::Module& model, const ModelConfig& config, const fs::path& path);
 
 /// Writes config.json, model.safetensors, generation_config.json, zoo.json and the tokenizer's
-/// files into `folder`, which exists (see write_folder() for the atomic frame).
-/// @param project the resolved four sections
-void save_model(const fs::path& folder, torch::nn::Module& model, const ModelConfig& config,
+/// files into `folder`, which exists (write_folder() gives the atomic frame).
+/// @param tokenizer null: none  @param project the resolved four sections; null: only the model's
+void save_model(const fs::path& folder, const torch::nn::Module& model, const ModelConfig& config,
                 const Tokenizer* tokenizer, const GenerationOptions& generation,
                 const Json& project);
+
+/// zoo.json of a run or checkpoint folder: the project's config under a format version.
+void write_zoo_json(const fs::path& folder, const Json& project);
+/// @throws DataError if there is none, FormatError if it was written by a newer version
+Json read_zoo_json(const fs::path& folder);
 
 }  // namespace zoo

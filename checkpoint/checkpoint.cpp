@@ -1,0 +1,392 @@
+#include "checkpoint/checkpoint.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <set>
+
+#include "checkpoint/generation_config.h"
+#include "checkpoint/hugging_face.h"
+#include "checkpoint/weight_files.h"
+#include "core/config.h"
+#include "core/text.h"
+
+namespace zoo {
+
+namespace {
+
+constexpr int64_t kFormatVersion = 1;
+/// config.json's model_type of models that no Hugging Face family has; a model's own name follows.
+constexpr const char* kOwnType = "transformer_zoo_";
+
+// ---- configs ---------------------------------------------------------------------------------
+
+/// What the config files of a folder say.
+struct FolderConfig {
+  ModelConfig model;
+  Json project;                      ///< null without a zoo.json
+  Json hf;                           ///< config.json
+  const HfFamily* family = nullptr;  ///< whose names the weights have; null: our own
+};
+
+std::string message_of(const std::vector<ConfigDifference>& differences, const std::string& first,
+                       const std::string& second) {
+  std::vector<std::string> parts;
+  for (const auto& difference : differences)
+    parts.push_back(cat(difference.path, " (", first, " ", difference.first, ", ", second, " ",
+                        difference.second, ")"));
+  return join(parts, ", ");
+}
+
+/// config.json may have been edited since: then it is not ours to guess which of the two files
+/// holds.
+void require_agreement(const FolderConfig& found, const fs::path& folder) {
+  const std::string where = utf8(folder / "config.json");
+  const std::optional<Json> written = found.family->write_config(found.model);
+  const auto differences =
+      written ? compare_json(config_to_json(found.family->read_config(found.hf, where)),
+                             config_to_json(found.family->read_config(*written, where)))
+              : std::vector<ConfigDifference>{{"model_type",
+                                               "\"" + std::string(found.family->model_type) + "\"",
+                                               "another shape"}};
+  if (!differences.empty())
+    throw FormatError(cat(where, " and zoo.json beside it disagree: ",
+                          message_of(differences, "config.json", "zoo.json"),
+                          "; make them equal, or remove zoo.json to go by config.json"));
+}
+
+FolderConfig read_folder_config(const fs::path& folder) {
+  FolderConfig found;
+  found.hf = read_json_file(folder / "config.json");
+  const std::string where = utf8(folder / "config.json");
+  const bool own_names = found.hf.is_object() && found.hf.contains("model_type") &&
+                         found.hf["model_type"].is_string() &&
+                         found.hf["model_type"].get<std::string>().starts_with(kOwnType);
+  if (!own_names) found.family = &hf_family_of(found.hf, where);
+  if (fs::exists(folder / "zoo.json")) {
+    found.project = read_zoo_json(folder);
+    read_config(found.project["model"], found.model, utf8(folder / "zoo.json") + "#/config/model");
+    if (found.family != nullptr) require_agreement(found, folder);
+  } else if (found.family != nullptr) {
+    found.model = found.family->read_config(found.hf, where);
+  } else {
+    throw DataError(cat(utf8(folder / "zoo.json"), ": missing; config.json says that this is a ",
+                        "checkpoint of transformer-zoo, whose config stands there"));
+  }
+  return found;
+}
+
+/// The config as far as it decides what the weights mean. Shapes are not part of it: tensors tell.
+Json meaning_of(ModelConfig config) {
+  Json json = std::visit(
+      [](GptConfig& gpt) {
+        gpt.block.attention.num_kv_heads = gpt.block.attention.kv_heads();
+        std::visit([&](auto& part) { part.d_ff = part.inner_width(gpt.d_model); },
+                   gpt.block.feed_forward);
+        return config_to_json(gpt);
+      },
+      config);
+  for (const char* key : {"dropout", "init", "vocab_size", "max_length", "tie_embeddings"})
+    json.erase(key);
+  return json;
+}
+
+bool ties_embeddings(const ModelConfig& config) {
+  return std::visit([](const auto& model) { return model.tie_embeddings; }, config);
+}
+
+// ---- weights ---------------------------------------------------------------------------------
+
+/// The table of names for the weights of `model`: the family's, or our own names.
+std::vector<HfWeight> weight_table(const torch::nn::Module& model, const ModelConfig& config,
+                                   const HfFamily* family) {
+  if (family != nullptr) return family->weights(config);
+  std::vector<HfWeight> table;
+  for (const auto& item : model.named_parameters())
+    table.push_back({.ours = item.key(), .theirs = {item.key()}});
+  return table;
+}
+
+/// `name` as the files have it: files of a bare model leave the family's prefix out. "" if they
+/// lack it.
+std::string name_in_files(const WeightFiles& files, const HfFamily* family, std::string_view name) {
+  if (files.contains(std::string(name))) return std::string(name);
+  if (family != nullptr && name.starts_with(family->prefix)) {
+    std::string bare(name.substr(family->prefix.size()));
+    if (files.contains(bare)) return bare;
+  }
+  return "";
+}
+
+/// Files may hold an output projection although the config ties it to the embedding. An equal one
+/// says nothing; another one is the model's, as Hugging Face reads it too.
+void untie_if_output_differs(ModelConfig& config, const WeightFiles& files,
+                             const HfFamily* family) {
+  if (family == nullptr || !ties_embeddings(config)) return;
+  const std::string embedding = name_in_files(files, family, family->embedding);
+  const std::string output = name_in_files(files, family, family->output);
+  if (embedding.empty() || output.empty()) return;
+  if (!at::equal(files.tensor(embedding), files.tensor(output)))
+    std::visit([](auto& model) { model.tie_embeddings = false; }, config);
+}
+
+/// One parameter and the tensors it is made of.
+struct Assignment {
+  Tensor parameter;
+  std::vector<Tensor> parts;  ///< one, or several to stack
+  bool transposed = false;
+
+  Tensor value() const {
+    const Tensor stacked = parts.size() == 1 ? parts[0] : torch::cat(parts, 0);
+    return transposed ? stacked.t() : stacked;
+  }
+};
+
+/// The shape that part `index` of a parameter has in the file.
+std::vector<int64_t> shape_in_file(const Tensor& parameter, const HfWeight& weight, size_t index) {
+  std::vector<int64_t> shape = parameter.sizes().vec();
+  if (!weight.rows.empty()) shape[0] = weight.rows[index];
+  if (weight.transposed) std::swap(shape[0], shape[1]);
+  return shape;
+}
+
+std::string first_few(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 20;
+  if (names.size() <= kShown) return join(names, ", ");
+  return cat(join({names.begin(), names.begin() + kShown}, ", "), " and ", names.size() - kShown,
+             " more");
+}
+
+/// Finds the tensors of every parameter. @throws FormatError naming all that do not fit
+std::vector<Assignment> match_weights(torch::nn::Module& model, const ModelConfig& config,
+                                      const WeightFiles& files, const HfFamily* family) {
+  const auto parameters = model.named_parameters();
+  std::vector<Assignment> assignments;
+  std::vector<std::string> missing, not_used, misshapen;
+  const std::vector<std::string> names = files.names();
+  std::set<std::string> unused(names.begin(), names.end());
+  std::set<std::string> unset;
+  for (const std::string& key : parameters.keys()) unset.insert(key);
+
+  for (const HfWeight& weight : weight_table(model, config, family)) {
+    const Tensor* parameter = parameters.find(weight.ours);
+    if (parameter == nullptr && !weight.zero_if_absent)
+      throw Error(cat("the table of names lists ", weight.ours, ", which the model does not have"));
+    unset.erase(weight.ours);
+    Assignment assignment{parameter == nullptr ? Tensor() : *parameter, {}, weight.transposed};
+    for (size_t i = 0; i < weight.theirs.size(); ++i) {
+      const std::string name = name_in_files(files, family, weight.theirs[i]);
+      if (name.empty()) {
+        if (parameter != nullptr) missing.push_back(weight.theirs[i]);
+        continue;
+      }
+      unused.erase(name);
+      const Tensor tensor = files.tensor(name);
+      if (parameter == nullptr) {
+        if (tensor.any().item<bool>())
+          not_used.push_back(name + " (the config has no such bias, and it is not 0)");
+        continue;
+      }
+      if (const auto wanted = shape_in_file(*parameter, weight, i); tensor.sizes() != wanted)
+        misshapen.push_back(cat(name, " ", shape_text(tensor), " instead of ", shape_text(wanted)));
+      assignment.parts.push_back(tensor);
+    }
+    if (parameter != nullptr) assignments.push_back(std::move(assignment));
+  }
+  missing.insert(missing.end(), unset.begin(), unset.end());
+  for (const std::string& name : unused) {
+    const bool buffer =
+        family != nullptr && std::any_of(family->buffers.begin(), family->buffers.end(),
+                                         [&](auto ending) { return name.ends_with(ending); });
+    const bool tied_copy = family != nullptr && ties_embeddings(config) &&
+                           name == name_in_files(files, family, family->output);
+    if (!buffer && !tied_copy) not_used.push_back(name);
+  }
+
+  std::vector<std::string> problems;
+  const auto list = [&](const char* what, const std::vector<std::string>& names) {
+    if (!names.empty()) problems.push_back(cat(what, ": ", first_few(names)));
+  };
+  list("missing", missing);
+  list("not used", not_used);
+  list("other shape", misshapen);
+  if (!problems.empty())
+    throw FormatError(cat(utf8(files.path()),
+                          ": the weights are not those of the model in config.json; ",
+                          join(problems, "; ")));
+  return assignments;
+}
+
+enum class Transfer {
+  adopt,  ///< the parameter becomes the tensor of the file, converted only if it must be
+  copy,   ///< the parameter keeps its storage
+};
+
+void transfer(const std::vector<Assignment>& assignments, Transfer how, torch::Device device,
+              torch::Dtype dtype) {
+  // Transposing and converting is bound by memory latency: one tensor per thread at a time.
+  at::parallel_for(0, static_cast<int64_t>(assignments.size()), 1, [&](int64_t begin, int64_t end) {
+    const torch::NoGradGuard no_grad;
+    for (int64_t i = begin; i < end; ++i) {
+      const Assignment& assignment = assignments[static_cast<size_t>(i)];
+      Tensor parameter = assignment.parameter;
+      if (how == Transfer::copy)
+        parameter.copy_(assignment.value());
+      else
+        parameter.set_data(assignment.value().to(device, dtype).contiguous());
+    }
+  });
+}
+
+// ---- tokenizer -------------------------------------------------------------------------------
+
+bool holds_tokenizer(const fs::path& folder) {
+  for (const auto& entry : fs::directory_iterator(folder))
+    for (const char* name : {"tokenizer.json", "vocab.json", "encoder.json"})
+      if (entry.path().filename() == name || entry.path().extension() == ".model") return true;
+  return false;
+}
+
+std::shared_ptr<Tokenizer> open_tokenizer(const fs::path& folder, const ModelConfig& config) {
+  if (!holds_tokenizer(folder)) return nullptr;
+  std::shared_ptr<Tokenizer> tokenizer = load_tokenizer(folder);
+  const int64_t vocab_size = std::visit([](const auto& model) { return model.vocab_size; }, config);
+  if (tokenizer->vocab_size() > vocab_size)
+    throw DataError(cat(utf8(folder), ": the tokenizer has ", tokenizer->vocab_size(),
+                        " tokens, the model only ", vocab_size, "; they do not belong together"));
+  return tokenizer;
+}
+
+}  // namespace
+
+fs::path resolve_checkpoint(const fs::path& path) {
+  if (!fs::exists(path))
+    throw DataError(utf8(path) +
+                    ": there is no such folder; give a run folder, a checkpoint folder or "
+                    "a Hugging Face model folder");
+  if (!fs::is_directory(path)) {
+    if (path.extension() == ".safetensors")
+      return resolve_checkpoint(path.has_parent_path() ? path.parent_path() : fs::path("."));
+    throw DataError(utf8(path) +
+                    ": is a file; a model is a folder with config.json and model.safetensors");
+  }
+  if (fs::exists(path / "config.json")) return path;
+  // The link's target, so that a training run that goes on cannot change the folder while it is
+  // read.
+  for (const char* link : {"best", "last"})
+    if (fs::exists(path / link / "config.json")) return fs::canonical(path / link);
+  throw DataError(
+      utf8(path) +
+      ": no model here; looked for config.json, best/config.json and "
+      "last/config.json (a training run writes the last two with its first checkpoint)");
+}
+
+void write_zoo_json(const fs::path& folder, const Json& project) {
+  write_json_file(folder / "zoo.json", {{"format_version", kFormatVersion}, {"config", project}});
+}
+
+Json read_zoo_json(const fs::path& folder) {
+  const fs::path path = folder / "zoo.json";
+  const Json json = read_json_file(path);
+  const bool has_version = json.is_object() && json.contains("format_version") &&
+                           json["format_version"].is_number_integer();
+  if (!has_version || !json.contains("config") || !json["config"].is_object())
+    throw FormatError(utf8(path) + ": expected {\"format_version\": integer, \"config\": {…}}");
+  if (const auto version = json["format_version"].get<int64_t>(); version > kFormatVersion)
+    throw FormatError(cat(utf8(path), "#/format_version: ", version,
+                          "; this transformer-zoo reads up to ", kFormatVersion, ": update it"));
+  return json["config"];
+}
+
+LoadedModel load_model(const fs::path& path, const LoadOptions& options) {
+  LoadedModel loaded;
+  loaded.folder = resolve_checkpoint(path);
+  FolderConfig found = read_folder_config(loaded.folder);
+  loaded.config = found.model;
+  loaded.project = found.project;
+  loaded.tokenizer = open_tokenizer(loaded.folder, loaded.config);
+  if (loaded.tokenizer != nullptr) loaded.special_ids = loaded.tokenizer->special_ids();
+  read_special_ids(found.hf, loaded.special_ids, utf8(loaded.folder / "config.json") + "#");
+  if (const fs::path file = loaded.folder / "generation_config.json"; fs::exists(file)) {
+    const Json generation = read_json_file(file);
+    loaded.generation = generation_from_hf(generation, utf8(file) + "#");
+    read_special_ids(generation, loaded.special_ids, utf8(file) + "#");
+  }
+  if (!options.weights) return loaded;
+
+  const WeightFiles files(loaded.folder);
+  untie_if_output_differs(loaded.config, files, found.family);
+  loaded.model = make_causal_lm(loaded.config, Parameters::allocated);
+  const auto assignments = match_weights(*loaded.model, loaded.config, files, found.family);
+  transfer(assignments, Transfer::adopt, options.device, options.dtype);
+  loaded.model->to(options.device, options.dtype);  // the buffers
+  loaded.model->eval();
+  return loaded;
+}
+
+void load_weights(torch::nn::Module& model, const ModelConfig& config, const fs::path& path) {
+  const fs::path folder = resolve_checkpoint(path);
+  FolderConfig found = read_folder_config(folder);
+  if (const auto differences = compare_json(meaning_of(found.model), meaning_of(config), "model");
+      !differences.empty())
+    throw ConfigError(cat(utf8(folder), ": holds a model of another architecture: ",
+                          message_of(differences, "folder", "config")));
+  const WeightFiles files(folder);
+  transfer(match_weights(model, config, files, found.family), Transfer::copy, torch::kCPU,
+           torch::kFloat32);
+}
+
+void save_model(const fs::path& folder, const torch::nn::Module& model, const ModelConfig& config,
+                const Tokenizer* tokenizer, const GenerationOptions& generation,
+                const Json& project) {
+  const HfFamily* family = hf_family_for(config);
+  Json hf;
+  if (family != nullptr) {
+    hf["model_type"] = family->model_type;
+    hf["architectures"] = Json::array({std::string(family->architecture)});
+    hf.update(*family->write_config(config));
+  } else {
+    hf["model_type"] =
+        kOwnType + std::visit([](const auto& c) { return std::string(c.kType); }, config);
+    hf["comment"] =
+        "A shape that no model of Hugging Face's library has: only transformer-zoo opens this "
+        "folder; "
+        "the config is in zoo.json, the weights have transformer-zoo's names.";
+  }
+  const SpecialIds ids = tokenizer == nullptr ? SpecialIds{} : tokenizer->special_ids();
+  write_special_ids(ids, hf);
+  write_json_file(folder / "config.json", hf);
+
+  NamedTensors tensors;
+  const auto parameters = model.named_parameters();
+  for (const HfWeight& weight : weight_table(model, config, family)) {
+    const Tensor* parameter = parameters.find(weight.ours);
+    if (parameter == nullptr) {
+      // A bias that Hugging Face's model has and ours lacks: one 0 for each row of its matrix.
+      const std::string matrix = weight.ours.substr(0, weight.ours.rfind('.')) + ".weight";
+      const Tensor& like = parameters[matrix];
+      tensors.emplace_back(weight.theirs[0],
+                           torch::zeros({like.size(0)}, like.options().requires_grad(false)));
+      continue;
+    }
+    int64_t row = 0;
+    for (size_t i = 0; i < weight.theirs.size(); ++i) {
+      const int64_t rows = weight.rows.empty() ? parameter->size(0) : weight.rows[i];
+      const Tensor part = parameter->narrow(0, row, rows);
+      tensors.emplace_back(weight.theirs[i], weight.transposed ? part.t() : part);
+      row += rows;
+    }
+  }
+  // Hugging Face's loader asks for this key.
+  write_safetensors(folder / "model.safetensors", tensors, {{"format", "pt"}});
+
+  Json defaults = generation_to_hf(generation);
+  write_special_ids(ids, defaults);
+  write_json_file(folder / "generation_config.json", defaults);
+  Json sections = project.is_null() ? Json::object() : project;
+  sections["model"] = config_to_json(config);
+  write_zoo_json(folder, sections);
+  if (tokenizer != nullptr) tokenizer->save(folder);
+}
+
+}  // namespace zoo

@@ -1,0 +1,60 @@
+#pragma once
+// Hugging Face's model families: their config.json and the names of their tensors. One file and one
+// table per family; a new family is one such file and one entry in hf_families().
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json.h"
+#include "models/zoo.h"
+
+namespace zoo {
+
+/// A parameter of ours and where a Hugging Face file keeps it.
+struct HfWeight {
+  std::string ours;                 ///< "blocks.3.attention.qkv.weight"
+  std::vector<std::string> theirs;  ///< several: ours is their rows, one below the other
+  std::vector<int64_t> rows;        ///< of each of `theirs`, where there are several
+  bool transposed = false;          ///< stored (in, out), as GPT-2's Conv1D does
+  /// Ours may lack this parameter, a bias; then the file's must be 0, and is written as 0.
+  bool zero_if_absent = false;
+};
+
+struct HfFamily {
+  std::string_view model_type;    ///< config.json's "model_type"
+  std::string_view architecture;  ///< the class with the language-model head
+  std::string_view prefix;  ///< of all names but the output's; files of the bare model lack it
+  std::string_view embedding, output;     ///< the two names that may be tied
+  std::vector<std::string_view> buffers;  ///< endings of names that are not parameters
+  /// @throws FormatError for values out of bounds, DataError for what our model cannot compute
+  ModelConfig (*read_config)(const Json& json, const std::string& where);
+  /// config.json without the special tokens' ids; nothing if the family has no such shape.
+  std::optional<Json> (*write_config)(const ModelConfig& config);
+  std::vector<HfWeight> (*weights)(const ModelConfig& config);
+};
+
+const std::vector<HfFamily>& hf_families();
+/// The family of a config.json. @throws DataError naming the known ones
+const HfFamily& hf_family_of(const Json& config, const std::string& where);
+/// The family that can hold a model of ours, or null.
+const HfFamily* hf_family_for(const ModelConfig& config);
+
+const HfFamily& hf_gpt2();
+
+/// A row of a family's table; "*" stands for the layer.
+struct HfRow {
+  std::string_view ours;
+  std::vector<std::string_view> theirs;
+  enum Layout { as_is, transposed, zero_if_absent } layout = as_is;
+};
+
+/// The table with every layer written out.
+std::vector<HfWeight> expand_table(const std::vector<HfRow>& table, int64_t num_layers);
+
+/// Hugging Face's names of the activations. @throws DataError naming the known ones
+Activation activation_from_hf(const std::string& name, const std::string& where);
+std::string activation_to_hf(Activation activation);
+
+}  // namespace zoo

@@ -1,0 +1,31 @@
+#pragma once
+// The tensors of a model folder: one safetensors file, or several with an index.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "checkpoint/safetensors.h"
+
+namespace zoo {
+
+class WeightFiles {
+ public:
+  /// Opens model.safetensors, or the shards that model.safetensors.index.json names.
+  /// @throws DataError if there are none (with the way to convert .bin and .pt files), FormatError
+  /// if a file is malformed or the index does not fit its shards
+  explicit WeightFiles(const fs::path& folder);
+
+  bool contains(const std::string& name) const { return file_of_.contains(name); }
+  std::vector<std::string> names() const;
+  const TensorInfo& info(const std::string& name) const;
+  Tensor tensor(const std::string& name) const;   ///< see SafetensorsFile::tensor()
+  const fs::path& path() const { return path_; }  ///< the one file, or the index
+
+ private:
+  fs::path path_;
+  std::vector<SafetensorsFile> files_;
+  std::map<std::string, size_t> file_of_;  ///< tensor name to its place in files_
+};
+
+}  // namespace zoo
