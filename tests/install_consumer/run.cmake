@@ -31,7 +31,10 @@ run("${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/consumer" -B "${work}/build
     "-DEXPECTED_VERSION=${VERSION}")
 run("${CMAKE_COMMAND}" --build "${work}/build")
 run("${work}/build/consumer")
-message(STATUS "consumer: ${output}")
+# V d + n d + L (12 d^2 + 2 d) + d, without biases: 65, 64, 4 layers, width 128.
+if(NOT output STREQUAL "804096 parameters\n")
+  message(FATAL_ERROR "the consumer printed: ${output}")
+endif()
 
 file(GLOB cli "${work}/installed/bin/transformer-cli")
 if(cli)
