@@ -27,6 +27,9 @@ function(zoo_import_torch folder)
   if(TARGET zoo::torch_cuda)
     # No symbol of it is used here, so a linker that drops unused libraries would drop it.
     target_link_options(zoo::torch INTERFACE "LINKER:--no-as-needed")
+  elseif(NOT APPLE)
+    # A program that uses no tensors, starts without loading LibTorch.
+    target_link_options(zoo::torch INTERFACE "LINKER:--as-needed")
   endif()
   # Releases up to 2.7 say here which std::string they were compiled with; later ones have the
   # compiler's default.
