@@ -349,6 +349,48 @@ std::vector<FieldDoc> describe_config(const T& config, const std::string& path =
   return docs;
 }
 
+/// One alternative of a variant.
+struct AlternativeDoc {
+  std::string slot;               ///< path of the variant, as in FieldDoc
+  std::string name;               ///< what stands in a config
+  std::string about;              ///< what it is and the paper it comes from
+  std::vector<std::string> keys;  ///< its own keys
+  bool is_default = false;
+};
+
+namespace config_detail {
+
+template <class T>
+void describe_variants(T config, const std::string& path, std::vector<AlternativeDoc>& docs) {
+  config.fields(Visitor{[&]<class M>(std::string_view key, M& member, const Bound&,
+                                     std::string_view) {
+    const std::string name = path.empty() ? std::string(key) : path + "." + std::string(key);
+    if constexpr (IsVariant<M>::value) {
+      for_each_alternative(std::type_identity<M>{}, [&]<class A>(std::type_identity<A>) {
+        AlternativeDoc doc{name, std::string(A::kType), "", {}, std::holds_alternative<A>(member)};
+        if constexpr (requires { A::kAbout; }) doc.about = A::kAbout;
+        A{}.fields(Visitor{[&](std::string_view own, auto&, const Bound&, std::string_view) {
+          doc.keys.emplace_back(own);
+        }});
+        docs.push_back(doc);
+        describe_variants(A{}, name + "[" + doc.name + "]", docs);
+      });
+    } else if constexpr (Struct<M>) {
+      describe_variants(member, name, docs);
+    }
+  }});
+}
+
+}  // namespace config_detail
+
+/// Every alternative of every variant of `config`, in order: what there is to choose from.
+template <class T>
+std::vector<AlternativeDoc> describe_variants(const T& config) {
+  std::vector<AlternativeDoc> docs;
+  config_detail::describe_variants(config, "", docs);
+  return docs;
+}
+
 /// JSON Schema (2020-12) of a config, for editors.
 template <class T>
 Json config_schema(const T& config) {

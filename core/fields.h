@@ -5,6 +5,7 @@
 //
 //   struct RmsNormConfig {
 //     static constexpr std::string_view kType = "rms";  // its name in a variant
+//     static constexpr std::string_view kAbout = "Zhang & Sennrich 2019";  // what it is, its paper
 //     double eps = 1e-6;
 //     void fields(auto&& visit) { visit("eps", eps, positive(), "added to the mean square"); }
 //     std::string check() const { return ""; }          // optional: cross-field rules, "" if all

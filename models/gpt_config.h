@@ -8,10 +8,11 @@
 
 namespace zoo {
 
-/// Decoder-only language model (Radford et al. 2019, "Language Models are Unsupervised Multitask
-/// Learners", section 2.3), with every part chosen by config.
 struct GptConfig {
   static constexpr std::string_view kType = "gpt";
+  static constexpr std::string_view kAbout =
+      "Decoder-only language model (Radford et al. 2019, \"Language Models are Unsupervised "
+      "Multitask Learners\", section 2.3), with every part chosen by config";
   int64_t vocab_size = 0;
   int64_t max_length = 1024;
   int64_t num_layers = 12;

@@ -11,9 +11,9 @@ namespace zoo {
 
 // ---- norm ------------------------------------------------------------------------------------
 
-/// Ba et al. 2016, "Layer Normalization".
 struct LayerNormConfig {
   static constexpr std::string_view kType = "layer";
+  static constexpr std::string_view kAbout = "Ba et al. 2016, \"Layer Normalization\"";
   double eps = 1e-5;
   bool bias = true;
   void fields(auto&& visit) {
@@ -22,9 +22,10 @@ struct LayerNormConfig {
   }
 };
 
-/// Zhang & Sennrich 2019, "Root Mean Square Layer Normalization".
 struct RmsNormConfig {
   static constexpr std::string_view kType = "rms";
+  static constexpr std::string_view kAbout =
+      "Zhang & Sennrich 2019, \"Root Mean Square Layer Normalization\"";
   double eps = 1e-6;
   void fields(auto&& visit) { visit("eps", eps, positive(), "added to the mean square"); }
 };
@@ -43,18 +44,21 @@ struct EnumNames<NormPlacement> {
 
 struct NoPositionConfig {
   static constexpr std::string_view kType = "none";
+  static constexpr std::string_view kAbout = "no position at all";
   void fields(auto&&) {}
 };
 
-/// A learned vector for each position, added to the embedding (Gehring et al. 2017; GPT-2).
 struct LearnedPositionConfig {
   static constexpr std::string_view kType = "learned";
+  static constexpr std::string_view kAbout =
+      "A learned vector for each position, added to the embedding (Gehring et al. 2017; GPT-2)";
   void fields(auto&&) {}
 };
 
-/// Sines and cosines added to the embedding (Vaswani et al. 2017, section 3.5).
 struct SinusoidalPositionConfig {
   static constexpr std::string_view kType = "sinusoidal";
+  static constexpr std::string_view kAbout =
+      "Sines and cosines added to the embedding (Vaswani et al. 2017, section 3.5)";
   double base = 10000;
   void fields(auto&& visit) {
     visit("base", base, positive(), "longest wavelength over 2 pi, in tokens");
@@ -69,9 +73,10 @@ struct EnumNames<RopePairing> {
                                      std::pair{RopePairing::interleaved, "interleaved"}};
 };
 
-/// Rotary positions (Su et al. 2021, "RoFormer", section 3.2).
 struct RopePositionConfig {
   static constexpr std::string_view kType = "rope";
+  static constexpr std::string_view kAbout =
+      "Rotary positions (Su et al. 2021, \"RoFormer\", section 3.2)";
   double base = 10000;
   RopePairing pairing = RopePairing::half;
   void fields(auto&& visit) {
@@ -82,9 +87,10 @@ struct RopePositionConfig {
   }
 };
 
-/// Linear biases on the scores (Press et al. 2022, "Train Short, Test Long", section 3).
 struct AlibiPositionConfig {
   static constexpr std::string_view kType = "alibi";
+  static constexpr std::string_view kAbout =
+      "Linear biases on the scores (Press et al. 2022, \"Train Short, Test Long\", section 3)";
   void fields(auto&&) {}
 };
 
@@ -102,9 +108,10 @@ struct EnumNames<Activation> {
       std::pair{Activation::gelu_tanh, "gelu_tanh"}, std::pair{Activation::silu, "silu"}};
 };
 
-/// Two projections with an activation between (Vaswani et al. 2017, section 3.3).
 struct MlpConfig {
   static constexpr std::string_view kType = "mlp";
+  static constexpr std::string_view kAbout =
+      "Two projections with an activation between (Vaswani et al. 2017, section 3.3)";
   int64_t d_ff = 0;
   Activation activation = Activation::gelu;
   bool bias = true;
@@ -116,10 +123,11 @@ struct MlpConfig {
   int64_t inner_width(int64_t d_model) const { return d_ff > 0 ? d_ff : 4 * d_model; }
 };
 
-/// activation(x W_gate) * (x W_up), then W_down (Shazeer 2020, "GLU Variants Improve Transformer"):
-/// SwiGLU with silu, GEGLU with gelu.
 struct GatedFeedForwardConfig {
   static constexpr std::string_view kType = "gated";
+  static constexpr std::string_view kAbout =
+      "activation(x W_gate) * (x W_up), then W_down (Shazeer 2020, \"GLU Variants Improve "
+      "Transformer\"): SwiGLU with silu, GEGLU with gelu";
   int64_t d_ff = 0;
   Activation activation = Activation::silu;
   bool bias = false;
@@ -181,20 +189,22 @@ struct BlockConfig {
   }
 };
 
-/// N(0, std), with the projections into the residual stream scaled by 1/sqrt(2 L) (Radford et al.
-/// 2019, section 2.3).
 struct Gpt2InitConfig {
   static constexpr std::string_view kType = "gpt2";
+  static constexpr std::string_view kAbout =
+      "N(0, std), with the projections into the residual stream scaled by 1/sqrt(2 L) (Radford et "
+      "al. 2019, section 2.3)";
   double std = 0.02;
   void fields(auto&& visit) {
     visit("std", std, positive(), "standard deviation of weights and embeddings");
   }
 };
 
-/// Uniform with variance 2 / (fan_in + fan_out) (Glorot & Bengio 2010, equation 16); embeddings
-/// N(0, 1/D).
 struct XavierInitConfig {
   static constexpr std::string_view kType = "xavier";
+  static constexpr std::string_view kAbout =
+      "Uniform with variance 2 / (fan_in + fan_out) (Glorot & Bengio 2010, equation 16); "
+      "embeddings N(0, 1/D)";
   void fields(auto&&) {}
 };
 

@@ -9,18 +9,19 @@
 
 namespace zoo {
 
-/// One token per Unicode character of the training text.
 struct CharTokenizerConfig {
   static constexpr std::string_view kType = "char";
+  static constexpr std::string_view kAbout = "One token per Unicode character of the training text";
   std::string file;
   void fields(auto&& visit) {
     visit("file", file, "a trained tokenizer's folder or file; empty: train on the task's text");
   }
 };
 
-/// Byte-level BPE (Radford et al. 2019, section 2.2): GPT-2's scheme.
 struct BpeTokenizerConfig {
   static constexpr std::string_view kType = "bpe";
+  static constexpr std::string_view kAbout =
+      "Byte-level BPE (Radford et al. 2019, section 2.2): GPT-2's scheme";
   std::string file;
   int64_t vocab_size = 8000;
   int64_t min_frequency = 2;
@@ -43,9 +44,9 @@ struct EnumNames<SentencePieceModel> {
                                      std::pair{SentencePieceModel::bpe, "bpe"}};
 };
 
-/// SentencePiece (Kudo & Richardson 2018).
 struct SentencePieceTokenizerConfig {
   static constexpr std::string_view kType = "sentencepiece";
+  static constexpr std::string_view kAbout = "SentencePiece (Kudo & Richardson 2018)";
   std::string file;
   SentencePieceModel model = SentencePieceModel::unigram;
   int64_t vocab_size = 8000;

@@ -26,9 +26,9 @@ struct EnumNames<WindowOrder> {
                                      std::pair{WindowOrder::random, "random"}};
 };
 
-/// Next-token prediction on running text.
 struct LanguageModelTaskConfig {
   static constexpr std::string_view kType = "language_model";
+  static constexpr std::string_view kAbout = "Next-token prediction on running text";
   std::vector<std::string> train;
   std::vector<std::string> valid;
   double valid_fraction = 0.1;
@@ -54,9 +54,10 @@ struct LanguageModelTaskConfig {
   std::string check() const;
 };
 
-/// Completing a prompt; only the completion is learnt and scored.
 struct CompletionTaskConfig {
   static constexpr std::string_view kType = "completion";
+  static constexpr std::string_view kAbout =
+      "Completing a prompt; only the completion is learnt and scored";
   std::vector<std::string> train;
   std::vector<std::string> valid;
 
@@ -70,9 +71,10 @@ using TaskConfig = std::variant<LanguageModelTaskConfig, CompletionTaskConfig>;
 
 // ---- optimizer -------------------------------------------------------------------------------
 
-/// Loshchilov & Hutter 2019, "Decoupled Weight Decay Regularization", algorithm 2.
 struct AdamWConfig {
   static constexpr std::string_view kType = "adamw";
+  static constexpr std::string_view kAbout =
+      "Loshchilov & Hutter 2019, \"Decoupled Weight Decay Regularization\", algorithm 2";
   double beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0.1;
   void fields(auto&& visit) {
     visit("beta1", beta1, fraction(), "decay of the gradient's running mean");
@@ -83,9 +85,10 @@ struct AdamWConfig {
   }
 };
 
-/// Kingma & Ba 2015, "Adam: A Method for Stochastic Optimization", algorithm 1.
 struct AdamConfig {
   static constexpr std::string_view kType = "adam";
+  static constexpr std::string_view kAbout =
+      "Kingma & Ba 2015, \"Adam: A Method for Stochastic Optimization\", algorithm 1";
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
   void fields(auto&& visit) {
     visit("beta1", beta1, fraction(), "decay of the gradient's running mean");
@@ -94,9 +97,10 @@ struct AdamConfig {
   }
 };
 
-/// Gradient descent with momentum (Sutskever et al. 2013).
 struct SgdConfig {
   static constexpr std::string_view kType = "sgd";
+  static constexpr std::string_view kAbout =
+      "Gradient descent with momentum (Sutskever et al. 2013)";
   double momentum = 0.9, weight_decay = 0;
   bool nesterov = false;
   void fields(auto&& visit) {
@@ -116,6 +120,7 @@ using OptimizerConfig = std::variant<AdamWConfig, AdamConfig, SgdConfig>;
 
 struct ConstantScheduleConfig {
   static constexpr std::string_view kType = "constant";
+  static constexpr std::string_view kAbout = "the same rate at every step after the warm-up";
   int64_t warmup_steps = 0;
   void fields(auto&& visit) {
     visit("warmup_steps", warmup_steps, non_negative(), "steps of linear warm-up");
@@ -124,6 +129,7 @@ struct ConstantScheduleConfig {
 
 struct LinearScheduleConfig {
   static constexpr std::string_view kType = "linear";
+  static constexpr std::string_view kAbout = "a straight line down after the warm-up";
   int64_t warmup_steps = 0;
   double min_learning_rate = 0;
   void fields(auto&& visit) {
@@ -132,9 +138,10 @@ struct LinearScheduleConfig {
   }
 };
 
-/// Loshchilov & Hutter 2017, "SGDR", equation 5, one period.
 struct CosineScheduleConfig {
   static constexpr std::string_view kType = "cosine";
+  static constexpr std::string_view kAbout =
+      "Loshchilov & Hutter 2017, \"SGDR\", equation 5, one period";
   int64_t warmup_steps = 0;
   double min_learning_rate = 0;
   void fields(auto&& visit) {
@@ -143,28 +150,32 @@ struct CosineScheduleConfig {
   }
 };
 
-/// learning_rate * sqrt(warmup_steps / step) after the warm-up.
 struct InverseSqrtScheduleConfig {
   static constexpr std::string_view kType = "inverse_sqrt";
+  static constexpr std::string_view kAbout =
+      "learning_rate * sqrt(warmup_steps / step) after the warm-up";
   int64_t warmup_steps = 4000;
   void fields(auto&& visit) {
     visit("warmup_steps", warmup_steps, at_least(1), "steps of linear warm-up");
   }
 };
 
-/// learning_rate * d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5): Vaswani et al. 2017,
-/// equation 3, where the factor learning_rate is 1.
 struct NoamScheduleConfig {
   static constexpr std::string_view kType = "noam";
+  static constexpr std::string_view kAbout =
+      "learning_rate * d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5): Vaswani et al. "
+      "2017, equation 3, where the factor learning_rate is 1";
   int64_t warmup_steps = 4000;
   void fields(auto&& visit) {
     visit("warmup_steps", warmup_steps, at_least(1), "steps of linear warm-up");
   }
 };
 
-/// Warm-up, stable, decay (Hu et al. 2024, "MiniCPM", section 4): linear decay over the last steps.
 struct WsdScheduleConfig {
   static constexpr std::string_view kType = "wsd";
+  static constexpr std::string_view kAbout =
+      "Warm-up, stable, decay (Hu et al. 2024, \"MiniCPM\", section 4): linear decay over the last "
+      "steps";
   int64_t warmup_steps = 0;
   int64_t decay_steps = 0;
   double min_learning_rate = 0;
