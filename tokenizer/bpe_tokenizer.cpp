@@ -12,10 +12,6 @@ namespace zoo {
 
 namespace {
 
-// Long words are rare and seldom come again; with these bounds a cache stays below some 10 MB.
-constexpr size_t kMaxCachedWord = 64;
-constexpr size_t kMaxCachedWords = 1 << 16;
-
 uint64_t pair_key(int32_t left, int32_t right) {
   return uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right);
 }
@@ -52,28 +48,16 @@ BpeTokenizer::BpeTokenizer(BpeModel model) : model_(std::move(model)), added_(mo
 
 std::vector<int64_t> BpeTokenizer::encode(std::string_view text,
                                           const EncodeOptions& options) const {
-  std::unique_ptr<WordCache> cache;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!idle_caches_.empty()) {
-      cache = std::move(idle_caches_.back());
-      idle_caches_.pop_back();
-    }
-  }
-  if (!cache) cache = std::make_unique<WordCache>();
-
+  WordCaches::Borrowed cache(caches_);
   std::vector<int64_t> ids;
   ids.reserve(text.size() / 3);
   added_.split(
-      text, options.special, [&](std::string_view part) { encode_words(part, *cache, ids); },
+      text, options.special, [&](std::string_view part) { encode_words(part, cache, ids); },
       [&](int64_t id) { ids.push_back(id); });
-
-  const std::lock_guard lock(mutex_);
-  idle_caches_.push_back(std::move(cache));
   return ids;
 }
 
-void BpeTokenizer::encode_words(std::string_view text, WordCache& cache,
+void BpeTokenizer::encode_words(std::string_view text, WordCaches::Borrowed& cache,
                                 std::vector<int64_t>& ids) const {
   std::string prefixed;
   if (model_.add_prefix_space && !text.starts_with(' ')) {
@@ -81,17 +65,8 @@ void BpeTokenizer::encode_words(std::string_view text, WordCache& cache,
     text = prefixed;
   }
   for_each_gpt2_word(text, [&](std::string_view word) {
-    if (word.size() > kMaxCachedWord) {
-      const std::vector<int32_t> merged = merge_word(word);
-      ids.insert(ids.end(), merged.begin(), merged.end());
-      return;
-    }
-    auto entry = cache.find(word);
-    if (entry == cache.end()) {
-      if (cache.size() == kMaxCachedWords) cache.clear();
-      entry = cache.emplace(word, merge_word(word)).first;
-    }
-    ids.insert(ids.end(), entry->second.begin(), entry->second.end());
+    cache.append(
+        word, [this](std::string_view unknown) { return merge_word(unknown); }, ids);
   });
 }
 

@@ -2,12 +2,13 @@
 // Byte-level BPE: Radford et al. 2019, section 2.2; the merging is that of Sennrich et al. 2016,
 // algorithm 1. Every byte is a token, so any text has ids, and decoding gives its bytes back.
 
+#include <array>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 
 #include "tokenizer/bpe_model.h"
 #include "tokenizer/tokenizer.h"
+#include "tokenizer/word_cache.h"
 
 namespace zoo {
 
@@ -35,14 +36,9 @@ class BpeTokenizer final : public Tokenizer {
   struct Merge {
     int32_t rank, result;
   };
-  struct HashText {
-    using is_transparent = void;
-    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-  };
-  using WordCache =
-      std::unordered_map<std::string, std::vector<int32_t>, HashText, std::equal_to<>>;
 
-  void encode_words(std::string_view text, WordCache& cache, std::vector<int64_t>& ids) const;
+  void encode_words(std::string_view text, WordCaches::Borrowed& cache,
+                    std::vector<int64_t>& ids) const;
   std::vector<int32_t> merge_word(std::string_view word) const;
   const Merge* find_merge(int32_t left, int32_t right) const;
   size_t index_of(int64_t id) const;  ///< the id, checked
@@ -55,9 +51,7 @@ class BpeTokenizer final : public Tokenizer {
   std::unordered_map<std::string_view, int32_t> ids_;  // by piece; views into model_
   std::unordered_map<uint64_t, Merge> merges_;         // by left id << 32 | right id
 
-  // Each call of encode() borrows a cache, so that threads need not wait for each other.
-  mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<WordCache>> idle_caches_;
+  mutable WordCaches caches_;
 };
 
 }  // namespace zoo

@@ -10,15 +10,11 @@
 #include "tokenizer/byte_alphabet.h"
 #include "tokenizer/gpt2_split.h"
 #include "tokenizer/utf8.h"
+#include "tokenizer/word_cache.h"
 
 namespace zoo {
 
 namespace {
-
-struct HashText {
-  using is_transparent = void;
-  size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-};
 
 struct Word {
   std::vector<int32_t> symbols;
@@ -113,7 +109,7 @@ class Trainer {
                             least, " is needed: 256 bytes and ", config_.special_tokens.size(),
                             " special tokens"));
     model_.roles = conventional_roles([&](std::string_view name) -> std::optional<int64_t> {
-      const auto found = ids_.find(std::string(name));
+      const auto found = ids_.find(name);
       return found == ids_.end() ? std::nullopt : std::optional<int64_t>(found->second);
     });
   }
@@ -126,7 +122,7 @@ class Trainer {
   }
 
   void count_words(const std::vector<fs::path>& files) {
-    std::unordered_map<std::string, int64_t, HashText, std::equal_to<>> counts;
+    TextMap<int64_t> counts;
     for (const fs::path& path : files) {
       const MappedFile file(path);
       for_each_gpt2_word(file.text(), [&](std::string_view word) {
@@ -211,7 +207,7 @@ class Trainer {
   const BpeTokenizerConfig& config_;
   BpeModel model_;
   std::vector<std::string> byte_order_;
-  std::unordered_map<std::string, int32_t> ids_;
+  TextMap<int32_t> ids_;
   std::unordered_set<int32_t> special_;
   std::vector<Word> words_;
   std::unordered_map<uint64_t, int64_t> counts_;  // of pairs, by key_of

@@ -15,6 +15,7 @@
 #include "tokenizer/sentencepiece_model.h"
 #include "tokenizer/special_roles.h"
 #include "tokenizer/utf8.h"
+#include "tokenizer/word_cache.h"
 
 namespace zoo {
 
@@ -113,7 +114,9 @@ struct SentencePieceTokenizer::Model {
   std::string bytes;  // the .model file
   SentencePieceModelFile file;
   sentencepiece::SentencePieceProcessor processor;
-  AddedTokens control;                                // read only if asked for
+  AddedTokens control;           // read only if asked for
+  std::string_view word_starts;  // characters before which text falls apart; empty: not known
+  mutable WordCaches caches;
   std::unordered_map<std::string_view, int64_t> ids;  // by piece; views into file
 
   Model(std::string serialized, const std::string& where)
@@ -128,6 +131,40 @@ struct SentencePieceTokenizer::Model {
         tokens.push_back({.content = text, .id = static_cast<int64_t>(id)});
     }
     control = AddedTokens(std::move(tokens));
+
+    // Where blanks begin pieces, and those at the ends of a text do not count, what stands before a
+    // blank and what begins with it are encoded alike alone and joined.
+    const auto spans_blank = [](const SentencePieceModelFile::Piece& piece) {
+      return piece.type != PieceType::control && piece.text.find(kBlank, 1) != std::string::npos;
+    };
+    if (!file.add_dummy_prefix || !file.remove_extra_whitespaces || file.whitespace_as_suffix ||
+        !ids.contains(kBlank) || std::any_of(file.pieces.begin(), file.pieces.end(), spans_blank))
+      return;
+    // NFKC with the library's additions makes line ends blanks, too.
+    const bool lines = file.normalizer == "nmt_nfkc" || file.normalizer == "nmt_nfkc_cf";
+    word_starts = lines ? " \n" : " ";
+  }
+
+  std::vector<int32_t> segment(std::string_view text) const {
+    std::vector<int> found;
+    if (const auto status = processor.Encode(text, &found); !status.ok())
+      throw DataError(cat("encode: sentencepiece: ", status.message()));
+    return {found.begin(), found.end()};
+  }
+
+  /// Word by word where that is possible: it can be remembered, and a long text's scores would not
+  /// add up well in the library's 32-bit numbers.
+  void encode(std::string_view text, std::vector<int64_t>& out) const {
+    const auto cut_up = [this](std::string_view part) { return segment(part); };
+    WordCaches::Borrowed cache(caches);
+    while (!text.empty()) {
+      size_t end = text.size();
+      if (!word_starts.empty())
+        if (const size_t word = text.find_first_not_of(word_starts); word != std::string_view::npos)
+          end = std::min(text.find_first_of(word_starts, word), end);
+      cache.append(text.substr(0, end), cut_up, out);
+      text.remove_prefix(end);
+    }
   }
 
   const SentencePieceModelFile::Piece& piece(int64_t id) const {
@@ -173,13 +210,9 @@ std::unique_ptr<SentencePieceTokenizer> SentencePieceTokenizer::train(
 std::vector<int64_t> SentencePieceTokenizer::encode(std::string_view text,
                                                     const EncodeOptions& options) const {
   std::vector<int64_t> ids;
-  const auto encode_part = [&](std::string_view part) {
-    std::vector<int> found;
-    if (const auto status = model_->processor.Encode(part, &found); !status.ok())
-      throw DataError(cat("encode: sentencepiece: ", status.message()));
-    ids.insert(ids.end(), found.begin(), found.end());
-  };
-  model_->control.split(text, options.special, encode_part, [&](int64_t id) { ids.push_back(id); });
+  model_->control.split(
+      text, options.special, [&](std::string_view part) { model_->encode(part, ids); },
+      [&](int64_t id) { ids.push_back(id); });
   return ids;
 }
 
@@ -192,9 +225,11 @@ class SentencePieceTokenizer::Stream final : public StreamDecoder {
 
   std::string push(int64_t id) override {
     const auto& [text, score, type] = model_.piece(id);
-    if (type == PieceType::byte) return buffer_.push(byte_of(text));
+    if (type == PieceType::byte) {
+      at_start_ = false;
+      return buffer_.push(byte_of(text));
+    }
     std::string out = buffer_.finish();
-    at_start_ = at_start_ && out.empty();
     if (type == PieceType::control) {
       if (!options_.skip_special) out += text;
     } else if (type == PieceType::unknown) {
@@ -247,19 +282,7 @@ std::unique_ptr<StreamDecoder> SentencePieceTokenizer::stream(const DecodeOption
 }
 
 size_t SentencePieceTokenizer::safe_cut(std::string_view text) const {
-  // Blanks begin words, and those at the ends of a text do not count: so both sides of the place
-  // before a blank are encoded alike, alone or joined. Of a model that keeps them this is not
-  // known.
-  const SentencePieceModelFile& file = model_->file;
-  const auto spans_blank = [](const SentencePieceModelFile::Piece& piece) {
-    return piece.type != PieceType::control && piece.text.find(kBlank, 1) != std::string::npos;
-  };
-  if (!file.add_dummy_prefix || !file.remove_extra_whitespaces || file.whitespace_as_suffix ||
-      std::any_of(file.pieces.begin(), file.pieces.end(), spans_blank))
-    return 0;
-  // NFKC with the library's additions makes line ends blanks, too.
-  const bool lines = file.normalizer == "nmt_nfkc" || file.normalizer == "nmt_nfkc_cf";
-  const size_t cut = text.find_last_of(lines ? " \n" : " ");
+  const size_t cut = text.find_last_of(model_->word_starts);
   return cut == std::string_view::npos ? 0 : cut;
 }
 

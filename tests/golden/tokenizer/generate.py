@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Makes the goldens of tests/tokenizer with Hugging Face's tokenizers and with sentencepiece.
+
+    generate.py
+
+Made with tokenizers 0.23.3 and sentencepiece 0.2.3 (Python packages), seed 1. Everything is written into
+the folder of this script and made from its corpus.txt: the beginning of Shakespeare's Coriolanus (public
+domain) and some lines in other scripts.
+
+bpe/                    byte-level BPE trained by tokenizers' BpeTrainer (vocab.json, merges.txt,
+                        tokenizer.json), 700 tokens with "<|endoftext|>" and "<|pad|>"
+bpe.json                texts with their ids (special tokens as text, and read as tokens), and ids
+                        with the text they decode to, broken characters included
+spm_unigram.model       sentencepiece, identity normalisation, byte fallback
+spm_bpe.model           sentencepiece, identity normalisation
+spm_unigram.json, spm_bpe.json   texts with ids, ids with texts
+"""
+import json
+import os
+import random
+
+import sentencepiece
+import tokenizers
+from tokenizers import decoders, models, pre_tokenizers, trainers
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SPECIAL = ["<|endoftext|>", "<|pad|>"]
+TEXTS = [
+    "", " ", "  ", "\n", "a", " a", "a ", "a  b", "x  y", "end  ", "a\t\tb", " \n  x", "\r\n\r\nx", "\n\n\n",
+    "if a:\n\n    b =  1\n", "Hello, world!", "HELLO WORLD", "hello world hello world", "'", "''", "'s", "'S", "'re", "'r",
+    "don't I'll we've they're it's he'd I'm", "DON'T", "o'er 'tis x'y", " 's", "x 's", "3.14 1,000 1234567", "a1b2c3",
+    "½²Ⅷ٣٤", " ½ x²", "Größe Crème Brûlée", "e\u0301 n\u0303", "\u0301", " \u0301x", "क्षत्रिय", "你好，世界。", "日本語 テスト", "안녕하세요",
+    "مرحبا بالعالم", "שלום", "ไทยข้อความ", "Привет, мир", "🦊", "hat 🦊é", "👩‍👩‍👧❤️🇩🇪", "a\u00a0b", "\u00a0\u00a0x", "a\u3000b", "\u2003x",
+    "x\u0085y", "a\u2028b", "x\x1cy", "x\x0by", "a\x00b", "\x00", "\u200b", "\ufeffx", "\ufffd", "Ġ Ċ Ā ġ", "__init__", "@#$%^&*()",
+    "http://a.example/b?c=d&e=f#g", "…—“quoted”", "!!! ... ---", "a<|endoftext|>b", "<|endoftext|>", "<|endoftext|><|pad|>",
+    "<|endoftext", "x <|pad|> y", "\U00020000\U0001D7D8", "\u1680x", "ǅʰⅷ㊀〇", "\t", "\t x", "x \t y", "   x", "x   ",
+    "for(int i=0;i<10;++i){a[i]+=b;}", "\n \n x", "  \n", "O, speak again, bright angel!", "wherefore art thou Romeo?",
+]
+
+
+def random_texts(rng, count):
+    parts = [t for t in TEXTS if t]
+    texts = []
+    for _ in range(count):
+        if rng.random() < 0.7:
+            texts.append("".join(rng.choice(parts) for _ in range(rng.choice([2, 3, 6]))))
+        else:
+            ranges = [(1, 0x250), (0x250, 0x530), (0x5d0, 0x6d0), (0x900, 0xe00), (0x2000, 0x3100), (0x4e00, 0x9fa0), (0xac00, 0xd7a0)]
+            texts.append("".join(chr(rng.randrange(*rng.choice(ranges))) for _ in range(rng.choice([1, 4, 12]))))
+    return texts
+
+
+def write_json(name, lists):
+    """{"encode": [...], "decode": [...]} with one case a line."""
+    line = lambda case: json.dumps(case, separators=(",", ":"))
+    parts = [f"{json.dumps(key)}: [\n" + ",\n".join(map(line, cases)) + "]" for key, cases in lists.items()]
+    with open(os.path.join(HERE, name), "w", encoding="utf-8") as file:
+        file.write("{" + ",\n".join(parts) + "}\n")
+
+
+def make_bpe(corpus, texts, rng):
+    tokenizer = tokenizers.Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(vocab_size=700, min_frequency=2, special_tokens=SPECIAL, show_progress=False,
+                                  initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+    tokenizer.train_from_iterator([corpus], trainer)
+    folder = os.path.join(HERE, "bpe")
+    os.makedirs(folder, exist_ok=True)
+    tokenizer.model.save(folder)
+    tokenizer.save(os.path.join(folder, "tokenizer.json"), pretty=False)
+    encode = []
+    for text in texts:
+        tokenizer.encode_special_tokens = True
+        ids = tokenizer.encode(text).ids
+        tokenizer.encode_special_tokens = False
+        encode.append({"text": text, "ids": ids, "special_ids": tokenizer.encode(text).ids})
+    decode = []
+    for _ in range(200):
+        ids = [rng.randrange(700) for _ in range(rng.choice([1, 2, 5, 20]))]
+        decode.append({"ids": ids, "text": tokenizer.decode(ids)})
+    # Bytes alone, many of them broken characters.
+    for _ in range(200):
+        ids = [rng.randrange(2, 258) for _ in range(rng.choice([1, 2, 3, 5, 20]))]
+        decode.append({"ids": ids, "text": tokenizer.decode(ids)})
+    write_json("bpe.json", {"encode": encode, "decode": decode})
+
+
+def make_spm(kind, corpus_path, texts, rng, **options):
+    prefix = os.path.join(HERE, "spm_" + kind)
+    sentencepiece.SentencePieceTrainer.train(
+        input=corpus_path, model_prefix=prefix, model_type=kind, normalization_rule_name="identity", minloglevel=2,
+        num_threads=1, **options)
+    os.remove(prefix + ".vocab")
+    processor = sentencepiece.SentencePieceProcessor(model_file=prefix + ".model")
+    encode = [{"text": text, "ids": processor.encode(text)} for text in texts]
+    decode = [{"ids": case["ids"], "text": processor.decode(case["ids"])} for case in encode]
+    # Byte pieces at random are left out: sentencepiece puts one U+FFFD for each wrong byte, not for each sequence.
+    plain = [i for i in range(processor.vocab_size()) if not processor.is_byte(i)]
+    for _ in range(200):
+        ids = [rng.choice(plain) for _ in range(rng.choice([1, 2, 5, 20]))]
+        decode.append({"ids": ids, "text": processor.decode(ids)})
+    write_json(f"spm_{kind}.json", {"encode": encode, "decode": decode})
+
+
+def main():
+    corpus_path = os.path.join(HERE, "corpus.txt")
+    with open(corpus_path, encoding="utf-8", newline="") as file:
+        corpus = file.read()
+    rng = random.Random(1)
+    texts = TEXTS + random_texts(rng, 250)
+    make_bpe(corpus, texts, rng)
+    # sentencepiece stops at a NUL here and there: its texts do without.
+    texts = [text for text in texts if "\x00" not in text]
+    make_spm("unigram", corpus_path, texts, rng, vocab_size=900, byte_fallback=True, pad_id=3)
+    make_spm("bpe", corpus_path, texts, rng, vocab_size=600)
+
+
+main()
