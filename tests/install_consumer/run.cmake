@@ -7,13 +7,19 @@ function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE failed OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(failed)
     list(JOIN ARGN " " command)
-    message(FATAL_ERROR "${command}\n${output}")
+    message(NOTICE "${output}")
+    message(FATAL_ERROR "failed: ${command}")
   endif()
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
 # Moved after the installation: the package must not depend on where it was installed.
-run("${CMAKE_COMMAND}" --install "${PROJECT_BINARY_DIR}" --config ${CONFIG} --prefix "${work}/first place")
+foreach(component library cli)
+  if(component STREQUAL "library" OR EXISTS "${PROJECT_BINARY_DIR}/transformer-cli")
+    run("${CMAKE_COMMAND}" --install "${PROJECT_BINARY_DIR}" --config ${CONFIG}
+        --component ${component} --prefix "${work}/first place")
+  endif()
+endforeach()
 file(RENAME "${work}/first place" "${work}/installed")
 
 foreach(file lib/cmake/transformer_zoo/transformer_zooTargets.cmake
@@ -36,9 +42,8 @@ if(NOT output STREQUAL "804096 parameters\n")
   message(FATAL_ERROR "the consumer printed: ${output}")
 endif()
 
-file(GLOB cli "${work}/installed/bin/transformer-cli")
-if(cli)
-  run("${cli}" --version)
+if(EXISTS "${work}/installed/bin/transformer-cli")
+  run("${work}/installed/bin/transformer-cli" --version)
   message(STATUS "installed command line: ${output}")
 endif()
 file(REMOVE_RECURSE "${work}")
