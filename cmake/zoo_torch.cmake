@@ -42,36 +42,46 @@ function(zoo_import_torch folder)
   endif()
 endfunction()
 
-# Compiles and links a small program, so that a LibTorch which does not fit this compiler, processor
-# or system is told in one sentence here and not in pages of undefined symbols later.
+# Sets `result` to whether a small program compiles, with `definitions`, and links.
+function(zoo_torch_links result log definitions)
+  try_compile(works "${CMAKE_CURRENT_BINARY_DIR}/zoo_torch_check"
+              "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/zoo_torch_check.cpp"
+              COMPILE_DEFINITIONS ${definitions} LINK_LIBRARIES zoo::torch
+              CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON OUTPUT_VARIABLE output)
+  set(${result} ${works} PARENT_SCOPE)
+  set(${log} "${output}" PARENT_SCOPE)
+  unset(works CACHE)  # so that it is tried again once something has changed
+endfunction()
+
+# A LibTorch that does not fit this compiler, processor or system is told in one sentence here and
+# not in pages of undefined symbols later.
 function(zoo_check_torch folder version)
+  if(ZOO_TORCH_CHECKED STREQUAL "${folder} ${version}")
+    return()
+  endif()
+  set(old_strings FALSE)
   get_target_property(definitions zoo::torch INTERFACE_COMPILE_DEFINITIONS)
   if(definitions MATCHES "_GLIBCXX_USE_CXX11_ABI=0")
     set(old_strings TRUE)
-  elseif(NOT ZOO_TORCH_CHECKED STREQUAL "${folder} ${version}")
-    try_compile(works "${CMAKE_CURRENT_BINARY_DIR}/zoo_torch_check"
-                "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/zoo_torch_check.cpp"
-                LINK_LIBRARIES zoo::torch CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON
-                OUTPUT_VARIABLE log)
-    set(linked ${works})
-    unset(works CACHE)  # so that it is tried again once something has changed
-    if(linked)
+  else()
+    zoo_torch_links(links log "")
+    if(links)
       set(ZOO_TORCH_CHECKED "${folder} ${version}" CACHE INTERNAL "the LibTorch that links")
       return()
-    elseif(log MATCHES "undefined reference to [^\n]*(__cxx11|basic_string)")
-      set(old_strings TRUE)
-    else()
-      message(FATAL_ERROR
-        "LibTorch ${version} in ${folder} does not compile and link with ${CMAKE_CXX_COMPILER_ID} "
-        "${CMAKE_CXX_COMPILER_VERSION}: give another (-DZOO_TORCH=FOLDER) or another compiler "
-        "(-DCMAKE_CXX_COMPILER=...). The compiler said:\n${log}")
     endif()
+    zoo_torch_links(old_strings unused "-D_GLIBCXX_USE_CXX11_ABI=0")
   endif()
   if(old_strings)
     message(FATAL_ERROR
       "LibTorch ${version} in ${folder} was compiled with the std::string from before C++11 "
       "(_GLIBCXX_USE_CXX11_ABI=0), which no other library of this system uses: take the archive "
       "named 'cxx11 ABI', or a Python wheel of 2.7 or later.")
+  else()
+    string(SUBSTRING "${log}" 0 2000 log)
+    message(FATAL_ERROR
+      "LibTorch ${version} in ${folder} does not compile and link with ${CMAKE_CXX_COMPILER_ID} "
+      "${CMAKE_CXX_COMPILER_VERSION}: give another (-DZOO_TORCH=FOLDER) or another compiler "
+      "(-DCMAKE_CXX_COMPILER=...). It began to say:\n${log}")
   endif()
 endfunction()
 
