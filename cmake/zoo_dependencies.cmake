@@ -1,11 +1,11 @@
 # The other libraries: the system's packages, or, where one is missing, its source at a pinned
 # release. When all are installed, nothing is downloaded.
 include(FetchContent)
-include(zoo_pkg_config)
+include(zoo_find_library)
 
 # A macro, so that the variables set before it reach the fetched project.
 macro(zoo_fetch name repository tag)
-  message(STATUS "${name} is not installed: fetching ${tag}")
+  message(STATUS "${name} is not installed: fetching ${tag} (or install its development package)")
   set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)  # options below are plain variables there
   FetchContent_Declare(${name} GIT_REPOSITORY "https://github.com/${repository}" GIT_TAG ${tag}
                        GIT_SHALLOW ON)
@@ -18,7 +18,7 @@ if(NOT nlohmann_json_FOUND)
   zoo_fetch(nlohmann_json nlohmann/json v3.12.0)
 endif()
 
-zoo_pkg_config(sentencepiece)
+zoo_find_system_libraries()
 if(NOT TARGET zoo::sentencepiece)
   set(SPM_ENABLE_SHARED OFF)
   set(SPM_ENABLE_TCMALLOC OFF)
@@ -33,14 +33,13 @@ if(NOT TARGET zoo::sentencepiece)
   endif()
 endif()
 
-zoo_pkg_config(libutf8proc)
-if(NOT TARGET zoo::libutf8proc)
+if(NOT TARGET zoo::utf8proc)
   set(UTF8PROC_ENABLE_TESTING OFF)
   zoo_fetch(utf8proc JuliaStrings/utf8proc v2.10.0)
   # A macro for Windows alone would part the precompiled header from the tests that share it.
   set_target_properties(utf8proc PROPERTIES INTERFACE_COMPILE_DEFINITIONS "")
-  add_library(zoo::libutf8proc INTERFACE IMPORTED GLOBAL)
-  target_link_libraries(zoo::libutf8proc INTERFACE utf8proc)
+  add_library(zoo::utf8proc INTERFACE IMPORTED GLOBAL)
+  target_link_libraries(zoo::utf8proc INTERFACE utf8proc)
 endif()
 
 if(ZOO_BUILD_CLI)

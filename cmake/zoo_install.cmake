@@ -23,7 +23,7 @@ write_basic_package_version_file(transformer_zooConfigVersion.cmake COMPATIBILIT
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/transformer_zooConfig.cmake"
               "${CMAKE_CURRENT_BINARY_DIR}/transformer_zooConfigVersion.cmake"
               cmake/zoo_find_torch.cmake cmake/zoo_torch.cmake cmake/zoo_torch_check.cpp
-              cmake/zoo_pkg_config.cmake
+              cmake/zoo_find_library.cmake
         DESTINATION "${package_dir}" COMPONENT library)
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT library)
 

@@ -40,7 +40,6 @@ missing_packages() {
   have ninja || echo ninja-build
   have ccache || echo ccache
   have git || echo git
-  have pkg-config || echo pkg-config
   have python3 || echo python3
   python_makes_environments || echo python3-venv
   if have dpkg-query; then
