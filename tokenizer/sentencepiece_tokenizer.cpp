@@ -157,11 +157,10 @@ struct SentencePieceTokenizer::Model {
   void encode(std::string_view text, std::vector<int64_t>& out) const {
     const auto cut_up = [this](std::string_view part) { return segment(part); };
     WordCaches::Borrowed cache(caches);
-    while (!text.empty()) {
-      size_t end = text.size();
-      if (!word_starts.empty())
-        if (const size_t word = text.find_first_not_of(word_starts); word != std::string_view::npos)
-          end = std::min(text.find_first_of(word_starts, word), end);
+    for (;;) {
+      text.remove_prefix(std::min(text.find_first_not_of(word_starts), text.size()));
+      if (text.empty()) return;
+      const size_t end = std::min(text.find_first_of(word_starts), text.size());
       cache.append(text.substr(0, end), cut_up, out);
       text.remove_prefix(end);
     }
