@@ -6,18 +6,17 @@ namespace zoo {
 
 namespace {
 
-using OneDnnLinear = Tensor(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
-                            c10::string_view activation,
+using OneDnnLinear = Tensor(const Tensor& x, const Tensor& weight,
+                            const std::optional<Tensor>& bias, c10::string_view activation,
                             c10::List<std::optional<at::Scalar>> scalars,
                             std::optional<c10::string_view> algorithm);
 
-/// oneDNN's fp32 linear, an operator that LibTorch registers on x86 but does not declare in a header;
-/// nothing where it is absent.
+/// oneDNN's fp32 linear, an operator that LibTorch registers on x86 but does not declare in a
+/// header; nothing where it is absent.
 const std::optional<c10::TypedOperatorHandle<OneDnnLinear>>& onednn_linear() {
   static const auto handle = []() -> std::optional<c10::TypedOperatorHandle<OneDnnLinear>> {
     if (!at::globalContext().userEnabledMkldnn()) return std::nullopt;
-    const auto schema =
-        c10::Dispatcher::singleton().findSchema({"mkldnn::_linear_pointwise", ""});
+    const auto schema = c10::Dispatcher::singleton().findSchema({"mkldnn::_linear_pointwise", ""});
     if (!schema) return std::nullopt;
     try {
       return schema->typed<OneDnnLinear>();
@@ -40,7 +39,8 @@ Tensor project(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   if (!at::GradMode::is_enabled() && x.is_cpu() && x.scalar_type() == torch::kFloat32 &&
       weight.scalar_type() == torch::kFloat32 && x.numel() <= kFewRows * weight.size(1) &&
       x.numel() > 0 && onednn_linear())
-    return onednn_linear()->call(x, weight, maybe_bias, "none", {}, std::nullopt);
+    return onednn_linear()->call(x, weight, maybe_bias, "none",
+                                 c10::List<std::optional<at::Scalar>>(), std::nullopt);
   return at::linear(x, weight, maybe_bias);
 }
 
