@@ -31,6 +31,15 @@ function(zoo_import_torch folder)
     # A program that uses no tensors, starts without loading LibTorch.
     target_link_options(zoo::torch INTERFACE "LINKER:--as-needed")
   endif()
+  # LibTorch's own OpenMP runtime, if it carries one: our kernels must share its threads, since two
+  # runtimes in one process fight over the cores.
+  file(GLOB openmp "${folder}/lib/libgomp*.so*")
+  if(openmp)
+    list(GET openmp 0 openmp)
+    add_library(zoo::torch_openmp SHARED IMPORTED GLOBAL)
+    set_target_properties(zoo::torch_openmp PROPERTIES IMPORTED_LOCATION "${openmp}")
+    target_link_libraries(zoo::torch INTERFACE zoo::torch_openmp)
+  endif()
   # Releases up to 2.7 say here which std::string they were compiled with; later ones have the
   # compiler's default.
   set(config "${folder}/share/cmake/Torch/TorchConfig.cmake")

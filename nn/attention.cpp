@@ -25,9 +25,9 @@ Tensor AttentionImpl::forward(const Tensor& x, const AttentionScope& scope, int6
   const int64_t batch = x.size(0), tokens = x.size(1);
   const Tensor heads =
       qkv->forward(x).view({batch, tokens, -1, head_dim_}).transpose(1, 2);  // (B, H + 2G, T, E)
-  Tensor q = heads.narrow(1, 0, num_heads_);                                 // (B, H, T, E)
-  Tensor k = heads.narrow(1, num_heads_, num_kv_heads_);                     // (B, G, T, E)
-  Tensor v = heads.narrow(1, num_heads_ + num_kv_heads_, num_kv_heads_);     // (B, G, T, E)
+  // One split, whose gradient is one concatenation; three slices would each pad theirs with zeros.
+  const auto parts = heads.split_with_sizes({num_heads_, num_kv_heads_, num_kv_heads_}, 1);
+  Tensor q = parts[0], k = parts[1], v = parts[2];  // (B, H, T, E), (B, G, T, E) twice
   if (q_norm) {
     q = q_norm->forward(q);
     k = k_norm->forward(k);

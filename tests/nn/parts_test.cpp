@@ -140,13 +140,13 @@ TEST(Alibi, BiasIsMinusSlopeTimesDistance) {
 
 TEST(FeedForward, GatedIsShazeersFormula) {
   torch::manual_seed(6);
-  GatedFeedForwardImpl part({.d_ff = 5, .activation = Activation::silu}, 4);
-  init_parameters(part, XavierInitConfig{}, 1);
+  const auto part = std::make_shared<GatedFeedForwardImpl>(GatedFeedForwardConfig{.d_ff = 5}, 4);
+  init_parameters(*part, XavierInitConfig{}, 1);
   const Tensor x = torch::randn({3, 4});
-  const auto rows = part.gate_up->weight.chunk(2, 0);
+  const auto rows = part->gate_up->weight.chunk(2, 0);
   const Tensor gate = at::matmul(x, rows[0].t()), up = at::matmul(x, rows[1].t());
-  const Tensor expected = at::matmul(gate * at::sigmoid(gate) * up, part.down->weight.t());
-  EXPECT_LE(largest_difference(part.forward(x), expected), 1e-6);
+  const Tensor expected = at::matmul(gate * at::sigmoid(gate) * up, part->down->weight.t());
+  EXPECT_LE(largest_difference(part->forward(x), expected), 1e-6);
 }
 
 TEST(FeedForward, GatedHasTheSizeOfAnMlp) {
@@ -217,13 +217,13 @@ TEST(Residual, DropsBeforeAddingAndNormsWhereTold) {
 
 TEST(Init, ScalesResidualProjectionsAndLeavesNormsAtOne) {
   torch::manual_seed(7);
-  MlpImpl part(MlpConfig{}, 256);
-  init_parameters(part, Gpt2InitConfig{}, 8);
-  EXPECT_NEAR(part.up->weight.std().item<double>(), 0.02, 2e-4);
-  EXPECT_NEAR(part.down->weight.std().item<double>(), 0.02 / 4, 5e-5);
-  EXPECT_EQ(part.up->bias.abs().max().item<double>(), 0);
-  init_parameters(part, XavierInitConfig{}, 8);
-  EXPECT_NEAR(part.up->weight.std().item<double>(), std::sqrt(2.0 / (256 + 1024)), 3e-4);
+  const auto part = std::make_shared<MlpImpl>(MlpConfig{}, 256);
+  init_parameters(*part, Gpt2InitConfig{}, 8);
+  EXPECT_NEAR(part->up->weight.std().item<double>(), 0.02, 2e-4);
+  EXPECT_NEAR(part->down->weight.std().item<double>(), 0.02 / 4, 5e-5);
+  EXPECT_EQ(part->up->bias.abs().max().item<double>(), 0);
+  init_parameters(*part, XavierInitConfig{}, 8);
+  EXPECT_NEAR(part->up->weight.std().item<double>(), std::sqrt(2.0 / (256 + 1024)), 3e-4);
 }
 
 }  // namespace
