@@ -28,9 +28,9 @@ struct GenerationOptions {
   int64_t no_repeat_ngram_size = 0;
   int64_t beam_size = 1;
   double length_penalty = 1.0;
-  std::map<int64_t, double> logit_bias;                ///< added to the logit of an id
-  std::vector<std::vector<int64_t>> banned_sequences;  ///< ids that may not follow one another
-  std::vector<std::string> stop;  ///< texts that end the output, not part of it
+  std::map<int64_t, double> logit_bias = {};                ///< added to the logit of an id
+  std::vector<std::vector<int64_t>> banned_sequences = {};  ///< ids that may not follow one another
+  std::vector<std::string> stop = {};  ///< texts that end the output, not part of it
   bool ignore_eos = false;
 
   void fields(auto&& visit) {
