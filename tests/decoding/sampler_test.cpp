@@ -76,7 +76,8 @@ TEST(Sampler, ExtremeTemperaturesAndLogits) {
 }
 
 TEST(Sampler, EqualsHuggingFace) {
-  const Json golden = read_json_file(fs::path(ZOO_SOURCE_DIR) / "tests/golden/sampling.json");
+  const Json golden =
+      read_json_file(fs::path(ZOO_SOURCE_DIR) / "tests/golden/decoding/sampling.json");
   const auto logits = golden["logits"].get<std::vector<float>>();
   const auto history = golden["history"].get<Ids>();
   for (Json item : golden["cases"]) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes sampling.json: what Hugging Face's logits processors and warpers make of given logits.
 
-    python tests/golden/make_sampling.py      made with transformers 5.24.0, torch 2.13.0; no random numbers
+    python tests/golden/decoding/make_sampling.py      made with transformers 5.24.0, torch 2.13.0; no random numbers
 """
 import json
 import math
