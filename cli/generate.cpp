@@ -1,0 +1,425 @@
+// transformer-cli generate: continues prompts with a decoder-only model.
+
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <map>
+
+#include "checkpoint/checkpoint.h"
+#include "cli/command.h"
+#include "cli/lines.h"
+#include "cli/runtime.h"
+#include "core/config.h"
+#include "core/text.h"
+#include "decoding/generate.h"
+
+namespace zoo::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// "top_p" is the flag "--top-p".
+std::string flag_of(std::string_view key) {
+  std::string flag = "--" + std::string(key);
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
+}
+
+/// A flag for each field of GenerationOptions; what is not given keeps the checkpoint's value.
+class DecodingFlags {
+ public:
+  void declare(Flags& flags) {
+    const std::map<std::string_view, std::string> names = {
+        {"max_new_tokens", "-n,--max-new-tokens"},
+        {"temperature", "--temperature,--temp"},
+        {"repetition_penalty", "--repetition-penalty,--repeat-penalty"},
+        {"beam_size", "--beam-size,--num-beams,--beam"}};
+    GenerationOptions().fields(config_detail::Visitor{
+        [&](std::string_view key, const auto& member, const Bound& bound, std::string_view doc) {
+          using Member = std::decay_t<decltype(member)>;
+          const auto special = names.find(key);
+          const std::string name = special == names.end() ? flag_of(key) : special->second;
+          if constexpr (std::is_same_v<Member, int64_t>) {
+            flags.number(name, integers_[key], bound, cat(doc, "; default: ", member));
+          } else if constexpr (std::is_same_v<Member, double>) {
+            flags.number(name, numbers_[key], bound, cat(doc, "; default: ", member));
+          } else if constexpr (std::is_same_v<Member, bool>) {
+            flags.flag(name, switches_[key], std::string(doc));
+          }
+        }});
+    flags.flag("--greedy", greedy_, "always take the most probable token");
+    flags.texts("--stop", stop_, "TEXT",
+                R"(end the output before this text; \n, \t, \r, \\ are understood; repeatable)");
+    flags.texts("--ban", ban_, "TEXT",
+                "never write this text, at a word's start or within, as the tokenizer splits it; "
+                "repeatable");
+    flags.texts("--logit-bias", logit_bias_, "ID=X",
+                "add X to the logit of a token id (-inf bans it); repeatable");
+  }
+
+  /// The checkpoint's options with the flags over them.
+  /// @throws ConfigError for flags that contradict one another
+  GenerationOptions resolve(GenerationOptions options, const Tokenizer& tokenizer,
+                            int64_t num_samples) {
+    const std::vector<std::string> truncation = given({"top_k", "top_p", "min_p", "typical_p"});
+    const std::optional<double> temperature = numbers_["temperature"];
+    const bool cold = temperature == 0.0;
+    std::vector<std::string> sampling = truncation;
+    if (temperature && !cold) sampling.emplace_back("--temperature");
+    if (switches_["sample"]) sampling.emplace_back("--sample");
+    const bool beam = integers_["beam_size"].value_or(1) > 1;
+    if (num_samples > 1 && !beam) sampling.emplace_back("--num-samples");
+
+    const auto exclude = [&](bool active, const std::string& flag, const char* meaning) {
+      if (active && !sampling.empty())
+        throw ConfigError(cat(flag, " ", meaning, ", ", join(sampling, ", "),
+                              sampling.size() > 1 ? " draw" : " draws",
+                              " from the distribution; "
+                              "leave out the one or the other"));
+    };
+    exclude(greedy_, "--greedy", "takes the most probable token");
+    exclude(cold, "--temperature 0", "takes the most probable token");
+    exclude(beam, "--beam-size", "searches for the most probable text");
+    if (greedy_ && beam)
+      throw ConfigError(
+          "--greedy and --beam-size contradict each other; leave out the one or the other");
+
+    options.fields(config_detail::Visitor{
+        [&](std::string_view key, auto& member, const Bound&, std::string_view) {
+          using Member = std::decay_t<decltype(member)>;
+          if constexpr (std::is_same_v<Member, int64_t>)
+            member = integers_[key].value_or(member);
+          else if constexpr (std::is_same_v<Member, double>)
+            member = numbers_[key].value_or(member);
+          else if constexpr (std::is_same_v<Member, bool>)
+            member = switches_[key].value_or(member);
+        }});
+    if (!sampling.empty()) {
+      options.sample = true;
+      options.beam_size = 1;
+      if (options.temperature == 0) options.temperature = 1;  // the checkpoint's way to be greedy
+    }
+    if (greedy_ || cold) options.beam_size = 1;
+    if (greedy_ || cold || beam) options.sample = false;
+
+    if (!stop_.empty()) options.stop.clear();
+    for (const std::string& text : stop_) options.stop.push_back(unescaped("--stop", text));
+    for (const std::string& text : ban_) ban(unescaped("--ban", text), tokenizer, options);
+    for (const std::string& text : logit_bias_) add_bias(text, options);
+    return options;
+  }
+
+ private:
+  std::vector<std::string> given(const std::vector<std::string_view>& keys) {
+    std::vector<std::string> flags;
+    for (const std::string_view key : keys)
+      if ((integers_.contains(key) && integers_[key]) || (numbers_.contains(key) && numbers_[key]))
+        flags.push_back(flag_of(key));
+    return flags;
+  }
+
+  static void ban(const std::string& text, const Tokenizer& tokenizer, GenerationOptions& options) {
+    if (text.empty()) throw ConfigError("--ban: the text is empty; give at least one character");
+    options.banned_sequences.push_back(tokenizer.encode(text));
+    try {
+      options.banned_sequences.push_back(tokenizer.encode(" " + text));
+    } catch (const DataError&) {  // a vocabulary without a blank
+    }
+  }
+
+  static void add_bias(const std::string& text, GenerationOptions& options) {
+    const size_t equals = text.find('=');
+    int64_t id = 0;
+    double bias = 0;
+    const auto parse = [&](size_t from, size_t to, auto& value) {
+      const char* const end = text.data() + to;
+      const auto [rest, error] = std::from_chars(text.data() + from, end, value);
+      return from < to && rest == end && error == std::errc();
+    };
+    if (equals == std::string::npos || !parse(0, equals, id) ||
+        !parse(equals + 1, text.size(), bias))
+      throw ConfigError(cat("--logit-bias: \"", text,
+                            "\" is refused; allowed: ID=X, such as 50256=-2.5 or 11=-inf"));
+    options.logit_bias[id] = bias;
+  }
+
+  // By the field's name; the keys live in GenerationOptions::fields().
+  std::map<std::string_view, std::optional<int64_t>> integers_;
+  std::map<std::string_view, std::optional<double>> numbers_;
+  std::map<std::string_view, std::optional<bool>> switches_;
+  bool greedy_ = false;
+  std::vector<std::string> stop_, ban_, logit_bias_;
+};
+
+/// What standard error says at the end.
+struct Totals {
+  int64_t outputs = 0, tokens = 0;
+  std::map<FinishReason, int64_t> reasons;
+  double seconds = 0;
+};
+
+struct Generate {
+  std::string model_path, prompt_file, output_format = "text";
+  std::optional<std::string> prompt, scores_choice;
+  bool whole_input = false, echo = false, special = false, no_cache = false;
+  std::optional<bool> stream_choice;
+  std::optional<int64_t> batch_size;
+  int64_t num_samples = 1;
+  DecodingFlags decoding;
+
+  // Set by run().
+  LoadedModel loaded;
+  GenerationOptions options;
+  GenerateArgs args;
+  bool jsonl = false, stream = false, lines = false;
+  int64_t line_number = 0, prompt_count = 0;
+  Totals totals;
+
+  void declare(Flags& flags) {
+    flags.describe(
+        "Continues prompts with a decoder-only model. A prompt comes from --prompt, or one a line "
+        "from\n"
+        "--prompt-file or standard input. With --prompt or --whole-input the text is written as it "
+        "is.\n"
+        "With a prompt a line, each line gives one line (--num-samples N: N lines), in their "
+        "order; a\n"
+        "blank line gives a blank line; a line feed in the text is written as \\n, a carriage "
+        "return as\n"
+        "\\r. Decoding options that are not given come from the checkpoint's "
+        "generation_config.json,\n"
+        "else from the defaults. Giving --temperature (but 0), --top-k, --top-p, --min-p, "
+        "--typical-p,\n"
+        "--sample or --num-samples turns sampling on. The order of the steps is: logit bias, "
+        "penalties,\n"
+        "bans, temperature, top-k, top-p, min-p, typical-p. A text depends on its prompt, the seed "
+        "and\n"
+        "the prompt's number, not on batch, neighbours or threads. A context longer than the "
+        "model's\n"
+        "slides: when it is full, its older half is dropped. Lengths are in tokens.");
+    flags.example("continue a text",
+                  "transformer-cli generate weights/gpt-shakespeare-char -p 'ROMEO:' -n 40");
+    flags.example("two samples a prompt, as JSON lines",
+                  "transformer-cli generate -m weights/gpt-shakespeare-char -p 'ROMEO:' -n 20 "
+                  "--top-k 10 --temperature 0.8 --num-samples 2 --output-format jsonl");
+    flags.example("a prompt a line",
+                  "printf 'To be\\nO \\n' | transformer-cli generate "
+                  "weights/gpt-shakespeare-char -n 20 --stop '\\n'");
+    flags.text("-m,--model,model", model_path, "DIR",
+               "run folder, checkpoint folder or Hugging Face GPT-2 folder");
+    flags.group("Prompts");
+    flags.text("-p,--prompt", prompt, "TEXT", "the prompt; may be empty");
+    flags.text("--prompt-file", prompt_file, "FILE",
+               "file with a prompt a line; - or none: standard input");
+    flags.flag("--whole-input", whole_input, "the whole file or standard input is one prompt");
+    flags.flag("--special", special, "read special tokens in prompts as such, not as plain text");
+    flags.group("Decoding");
+    decoding.declare(flags);
+    flags.number("--num-samples", num_samples, between(1, 1 << 20),
+                 "outputs of each prompt: draws, or the best ones of --beam-size");
+    flags.group("Output");
+    flags.choice("--output-format", output_format, {"text", "jsonl"},
+                 "jsonl: an object for each output with prompt, text, tokens, finish_reason "
+                 "(eos, stop, length), score, seed, tokens_per_s; also by --json");
+    flags.flag("--stream,!--no-stream", stream_choice,
+               "show text as it comes; default: on a terminal, one output at a time");
+    flags.flag("--echo,!--no-echo", echo, "write the prompt before its continuation");
+    flags.choice("--scores", scores_choice, {"none", "sum", "token"},
+                 "natural log-probability of the tokens under the model, before temperature, "
+                 "penalties and truncation: their sum, or each; before the text and a tab; "
+                 "default: none, jsonl: sum");
+    flags.group("Speed");
+    flags.number("--batch-size", batch_size, between(1, 65536),
+                 "prompts computed together; changes no text; default: 8, on a terminal 1");
+    flags.flag("--no-cache", no_cache, "read the whole context at each token (slow; same text)");
+  }
+
+  int run(const GlobalOptions& globals) {
+    if (model_path.empty())
+      throw ConfigError("generate: no model is given; name its folder: -m DIR");
+    if (prompt && !prompt_file.empty())
+      throw ConfigError("--prompt and --prompt-file contradict each other; give one of them");
+    if (prompt && whole_input)
+      throw ConfigError(
+          "--whole-input is for --prompt-file and standard input; leave it out with --prompt");
+    lines = !prompt && !whole_input;
+    jsonl = output_format == "jsonl" || globals.json;
+
+    const Runtime runtime = start_runtime(globals);
+    loaded = load_model(utf8_path(model_path), {.device = runtime.device, .dtype = runtime.dtype});
+    if (!loaded.tokenizer)
+      throw DataError(model_path +
+                      ": holds no tokenizer, so no text can be read or written; add its "
+                      "files (tokenizer.json, vocab.json and merges.txt, or a .model file)");
+    options = decoding.resolve(loaded.generation, *loaded.tokenizer, num_samples);
+    if (const std::string problem = options.check(); !problem.empty())
+      throw ConfigError("generate: " + problem);
+    prepare(globals);
+    log_debug("decoding: ", config_to_json(options).dump(), ", seed ", globals.seed, ", end token ",
+              args.eos ? cat(*args.eos) : "none", ", ", options.logit_bias.size(),
+              " logit biases, ", options.banned_sequences.size(), " banned sequences");
+
+    if (lines) {
+      generate_lines();
+    } else {
+      generate_batch({prompt ? *prompt : LineReader(prompt_file).rest()});
+    }
+    report();
+    return kDone;
+  }
+
+ private:
+  void prepare(const GlobalOptions& globals) {
+    args.tokenizer = loaded.tokenizer.get();
+    args.eos = loaded.tokenizer->special_ids().eos;
+    args.num_samples = num_samples;
+    args.seed = static_cast<uint64_t>(globals.seed);
+    args.use_cache = !no_cache;
+    const std::string scores = scores_choice.value_or(jsonl ? "sum" : "none");
+    args.scores = scores == "token" ? Scores::token : scores == "sum" ? Scores::sum : Scores::none;
+
+    const bool one_by_one = num_samples == 1 && options.beam_size == 1 && !jsonl &&
+                            args.scores == Scores::none && batch_size.value_or(1) == 1;
+    if (stream_choice.value_or(false) && !one_by_one)
+      throw ConfigError(
+          "--stream shows one text as it comes; leave it out with --num-samples, --beam-size, "
+          "--scores, --batch-size and JSON");
+    const bool terminal = isatty(STDIN_FILENO) && prompt_file.empty();
+    if (!batch_size) batch_size = terminal || stream_choice.value_or(false) ? 1 : 8;
+    stream = stream_choice.value_or(isatty(STDOUT_FILENO) && one_by_one && *batch_size == 1);
+    if (stream)
+      args.on_text = [this](size_t, std::string_view piece) {
+        out() << (lines ? on_one_line(piece) : std::string(piece)) << std::flush;
+      };
+    if (lines && terminal) log_info("a prompt a line; Ctrl-D ends");
+  }
+
+  void generate_lines() {
+    LineReader reader(prompt_file);
+    std::vector<std::string> batch;
+    while (const std::optional<std::string> line = reader.next()) {
+      batch.push_back(*line);
+      if (std::ssize(batch) < *batch_size) continue;
+      generate_batch(batch);
+      batch.clear();
+    }
+    if (!batch.empty()) generate_batch(batch);
+  }
+
+  /// Reads some prompts, continues them together and writes the outputs in the prompts' order.
+  void generate_batch(const std::vector<std::string>& texts) {
+    std::vector<std::vector<int64_t>> prompts;
+    for (const std::string& text : texts) {
+      ++line_number;
+      if (is_left_out(text)) continue;
+      prompts.push_back(encode(text));
+    }
+    args.first_row = static_cast<uint64_t>(prompt_count);
+    prompt_count += std::ssize(prompts);
+    if (stream && echo && !prompts.empty()) out() << written(texts.front()) << std::flush;
+    const Clock::time_point start = Clock::now();
+    const auto outputs = generate(*loaded.model, prompts, options, args);
+    totals.seconds += std::chrono::duration<double>(Clock::now() - start).count();
+
+    auto next = outputs.begin();
+    for (const std::string& text : texts) {
+      if (is_left_out(text)) {
+        for (int64_t i = 0; i < num_samples; ++i) write(text, nullptr);
+        continue;
+      }
+      for (const Generation& output : *next) {
+        if (!lines && !jsonl && &output != &next->front()) out() << "---\n";
+        write(text, &output);
+        ++totals.outputs;
+        ++totals.reasons[output.finish_reason];
+        totals.tokens += std::ssize(output.tokens);
+      }
+      ++next;
+    }
+    out().flush();
+  }
+
+  bool is_left_out(const std::string& text) const { return lines && is_blank(text); }
+
+  std::vector<int64_t> encode(const std::string& text) const {
+    const std::string where = lines ? cat("prompt in line ", line_number, ": ") : "prompt: ";
+    try {
+      std::vector<int64_t> ids = encode_prompt(*loaded.tokenizer, text, {.special = special});
+      if (std::ssize(ids) > loaded.model->max_length())
+        log_warning(where, with_thousands(std::ssize(ids)),
+                    " tokens are more than the model's context of ",
+                    with_thousands(loaded.model->max_length()), "; the oldest are left out");
+      return ids;
+    } catch (const DataError& error) {
+      throw DataError(where + error.what());
+    }
+  }
+
+  std::string written(const std::string& text) const { return lines ? on_one_line(text) : text; }
+
+  /// @param output null: a blank line's
+  void write(const std::string& text, const Generation* output) {
+    if (jsonl) {
+      out() << to_json(text, output).dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+      return;
+    }
+    if (output && !stream) {
+      out() << score_column(*output);
+      if (echo) out() << written(text);
+      out() << written(output->text);
+    }
+    out() << '\n';
+  }
+
+  std::string score_column(const Generation& output) const {
+    if (args.scores == Scores::none) return "";
+    if (args.scores == Scores::sum) return cat(output.score, "\t");
+    std::vector<std::string> parts;
+    for (const double value : output.token_log_probabilities) parts.push_back(cat(value));
+    return join(parts, " ") + "\t";
+  }
+
+  Json to_json(const std::string& text, const Generation* output) const {
+    Json json = {{"prompt", text},
+                 {"text", output ? (echo ? text : "") + output->text : ""},
+                 {"tokens", output ? output->tokens : std::vector<int64_t>()},
+                 {"finish_reason", nullptr},
+                 {"score", nullptr},
+                 {"seed", args.seed},
+                 {"tokens_per_s", nullptr}};
+    if (!output) return json;
+    json["finish_reason"] = enum_name(output->finish_reason);
+    if (args.scores != Scores::none || options.beam_size > 1) json["score"] = output->score;
+    if (args.scores == Scores::token) json["token_scores"] = output->token_log_probabilities;
+    json["tokens_per_s"] = static_cast<double>(output->tokens.size()) / output->seconds;
+    return json;
+  }
+
+  void report() const {
+    if (totals.outputs == 0) return;
+    std::vector<std::string> reasons;
+    for (const auto& [reason, count] : totals.reasons)
+      reasons.push_back(cat(totals.outputs == 1 ? "" : cat(count, " at "), describe(reason)));
+    log_info(totals.outputs == 1 ? "ended at " : cat(totals.outputs, " outputs ended: "),
+             join(reasons, ", "), "; ", with_thousands(totals.tokens), " tokens, ",
+             std::llround(static_cast<double>(totals.tokens) / std::max(totals.seconds, 1e-9)),
+             " tokens/s");
+  }
+
+  std::string describe(FinishReason reason) const {
+    if (reason == FinishReason::eos) return "the end token (eos)";
+    if (reason == FinishReason::stop) return "a stop text (stop)";
+    return options.max_new_tokens > 0
+               ? cat("max-new-tokens ", options.max_new_tokens, " (length)")
+               : cat("the model's context of ", loaded.model->max_length(), " tokens (length)");
+  }
+};
+
+}  // namespace
+
+Command generate_command() {
+  return make_command<Generate>("generate", "continue prompts with a language model");
+}
+
+}  // namespace zoo::cli

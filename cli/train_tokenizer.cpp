@@ -1,0 +1,115 @@
+// transformer-cli train-tokenizer: a vocabulary from text files.
+
+#include "cli/command.h"
+#include "core/files.h"
+#include "core/json.h"
+#include "core/text.h"
+#include "tokenizer/tokenizer.h"
+
+namespace zoo::cli {
+namespace {
+
+struct TrainTokenizer {
+  std::string type, output;
+  std::optional<int64_t> vocab_size;
+  std::vector<std::string> inputs, special;
+  std::optional<double> character_coverage;
+  bool lowercase = false, overwrite = false;
+
+  void declare(Flags& flags) {
+    flags.describe(
+        "Trains a tokenizer on UTF-8 text files and writes it in the files that Hugging Face's "
+        "libraries\n"
+        "and this program read. The vocabulary size counts tokens, special ones and bytes "
+        "included.");
+    flags.example(
+        "byte-level BPE, GPT-2's kind",
+        "transformer-cli train-tokenizer --type bpe --vocab-size 300 -i README.md -o my-bpe");
+    flags.choice("--type", type, {"char", "bpe", "unigram", "sentencepiece-bpe"},
+                 "char: one token a character; bpe: byte-level; unigram, sentencepiece-bpe: "
+                 "SentencePiece's two");
+    flags.number("--vocab-size", vocab_size, at_least(4),
+                 "tokens to train; default: 8000; char: those of the text");
+    flags.texts("-i,--input", inputs, "FILE", "text to train on; repeatable");
+    flags.text("-o,--output", output, "DIR", "folder to write");
+    flags.flag("--overwrite", overwrite, "replace a folder that is not empty");
+    flags.texts("--special", special, "TOKEN",
+                "bpe: a special token; repeatable; default: <|endoftext|>");
+    flags.flag("--lowercase", lowercase, "SentencePiece: fold case before training and encoding");
+    flags.number("--character-coverage", character_coverage, between(.5, 1),
+                 "SentencePiece: share of the text's characters that get a piece; default: 1");
+  }
+
+  int run(const GlobalOptions& globals) {
+    if (type.empty())
+      throw ConfigError(
+          "train-tokenizer: no --type is given; allowed: char, bpe, unigram, sentencepiece-bpe");
+    if (inputs.empty())
+      throw ConfigError("train-tokenizer: no text is given; name files with -i FILE");
+    if (output.empty())
+      throw ConfigError("train-tokenizer: no output folder is given; name one with -o DIR");
+    const TokenizerConfig tokenizer_config = config();
+    const fs::path folder = utf8_path(output);
+    if (fs::is_directory(folder) && !fs::is_empty(folder) && !overwrite)
+      throw ConfigError(output +
+                        ": is not empty; give --overwrite to replace it, or another -o DIR");
+    require_writable_folder(folder);
+
+    std::vector<fs::path> files;
+    for (const std::string& path : inputs) files.push_back(utf8_path(path));
+    const auto tokenizer = train_tokenizer(tokenizer_config, files);
+    write_folder(folder, [&](const fs::path& fresh) { tokenizer->save(fresh); });
+    if (globals.json)
+      out() << Json{{"type", tokenizer->type()},
+                    {"vocab_size", tokenizer->vocab_size()},
+                    {"path", output}}
+                   .dump()
+            << '\n';
+    else
+      out() << tokenizer->type() << " tokenizer with " << with_thousands(tokenizer->vocab_size())
+            << " tokens in " << output << '\n';
+    return kDone;
+  }
+
+ private:
+  TokenizerConfig config() const {
+    const bool is_bpe = type == "bpe", is_piece = type == "unigram" || type == "sentencepiece-bpe";
+    const auto only_for = [&](bool given, bool fits, const char* flag, const char* types) {
+      if (given && !fits)
+        throw ConfigError(
+            cat(flag, ": has no meaning with --type ", type, "; it belongs to ", types));
+    };
+    only_for(vocab_size.has_value(), is_bpe || is_piece, "--vocab-size",
+             "bpe, unigram and sentencepiece-bpe");
+    only_for(!special.empty(), is_bpe, "--special", "bpe");
+    only_for(lowercase, is_piece, "--lowercase", "unigram and sentencepiece-bpe");
+    only_for(character_coverage.has_value(), is_piece, "--character-coverage",
+             "unigram and sentencepiece-bpe");
+    if (is_bpe) {
+      BpeTokenizerConfig bpe;
+      bpe.vocab_size = vocab_size.value_or(bpe.vocab_size);
+      if (!special.empty()) bpe.special_tokens = special;
+      if (const int64_t least = 256 + std::ssize(bpe.special_tokens); bpe.vocab_size < least)
+        throw ConfigError(cat("--vocab-size: ", bpe.vocab_size, " is refused; allowed: at least ",
+                              least, ", the 256 bytes and the special tokens"));
+      return bpe;
+    }
+    if (is_piece) {
+      SentencePieceTokenizerConfig piece;
+      piece.model = type == "unigram" ? SentencePieceModel::unigram : SentencePieceModel::bpe;
+      piece.vocab_size = vocab_size.value_or(piece.vocab_size);
+      piece.character_coverage = character_coverage.value_or(piece.character_coverage);
+      piece.lowercase = lowercase;
+      return piece;
+    }
+    return CharTokenizerConfig{};
+  }
+};
+
+}  // namespace
+
+Command train_tokenizer_command() {
+  return make_command<TrainTokenizer>("train-tokenizer", "a vocabulary from text files");
+}
+
+}  // namespace zoo::cli
