@@ -16,7 +16,10 @@
 namespace zoo::cli {
 namespace {
 
-std::vector<Command> all_commands() { return {env_command()}; }
+std::vector<Command> all_commands() {
+  return {generate_command(), tokenize_command(), detokenize_command(), train_tokenizer_command(),
+          env_command()};
+}
 
 /// What the parser writes before it becomes GlobalOptions.
 struct ParsedGlobals {

@@ -28,12 +28,7 @@ class PieceTokenizer final : public Tokenizer {
     return ids;
   }
 
-  std::string decode(std::span<const int64_t> ids, const DecodeOptions& = {}) const override {
-    const auto decoder = stream();
-    std::string text;
-    for (const int64_t id : ids) text += decoder->push(id);
-    return text + decoder->finish();
-  }
+  size_t safe_cut(std::string_view) const override { return 0; }
 
   std::unique_ptr<StreamDecoder> stream(const DecodeOptions& = {}) const override {
     struct Stream final : StreamDecoder {
