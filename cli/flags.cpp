@@ -199,7 +199,7 @@ void require_clean_parse(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
     const std::vector<std::string>& results = option->results();
-    if (option->get_items_expected_max() > 1) continue;
+    if (option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll) continue;
     for (const std::string& result : results)
       if (result != results.front())
         throw ConfigError(cat(option->get_name(), ": given more than once, as \"", results.front(),
