@@ -1,4 +1,5 @@
-// Uses the installed library from its headers alone: builds a small GPT, runs it, counts its parameters.
+// Uses the installed library from its headers alone: builds a small GPT, runs it, counts its
+// parameters.
 #include <iostream>
 
 #include "models/zoo.h"
@@ -11,8 +12,8 @@ int main() {
   const auto model = zoo::make_causal_lm(config);
   model->eval();
   const torch::NoGradGuard no_grad;
-  const zoo::Tensor tokens = torch::arange(6).view({2, 3});       // (B, T)
-  const zoo::Tensor logits = model->forward(tokens);              // (B, T, V)
+  const zoo::Tensor tokens = torch::arange(6).view({2, 3});  // (B, T)
+  const zoo::Tensor logits = model->forward(tokens);         // (B, T, V)
   if (logits.sizes() != torch::IntArrayRef({2, 3, 65})) return 1;
 
   // The tokenizers' part of the library links too.
