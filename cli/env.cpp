@@ -15,21 +15,11 @@
 #include "cli/runtime.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/system.h"
 #include "core/text.h"
 
 namespace zoo::cli {
 namespace {
-
-/// The value of the first line "key : value" of a file of /proc, "" if there is none.
-std::string proc_value(const char* file, std::string_view key) {
-  std::ifstream lines(file);
-  for (std::string line; std::getline(lines, line);) {
-    const size_t colon = line.find(':');
-    if (colon != std::string::npos && trim(std::string_view(line).substr(0, colon)) == key)
-      return std::string(trim(std::string_view(line).substr(colon + 1)));
-  }
-  return "";
-}
 
 /// The processor's features that speed up matrix products.
 std::string processor_features() {
@@ -115,7 +105,7 @@ struct Env {
     report["compiler"] = ZOO_COMPILER;
     report["build_type"] = ZOO_BUILD_TYPE;
     report["system"] = operating_system();
-    report["processor"] = proc_value("/proc/cpuinfo", "model name");
+    report["processor"] = processor_name();
     report["features"] = processor_features();
     report["kernels"] = at::get_cpu_capability();
     report["cores"] = sysconf(_SC_NPROCESSORS_ONLN);

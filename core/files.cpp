@@ -49,10 +49,10 @@ fs::path parent_of(const fs::path& path) {
 
 void make_folders(const fs::path& path) {
   std::error_code error;
+  if (fs::exists(path, error) && !fs::is_directory(path, error))
+    throw DataError(utf8(path) + ": is a file; a folder is needed there");
   fs::create_directories(path, error);
   if (error) throw DataError(utf8(path) + ": the folder cannot be made: " + error.message());
-  if (!fs::is_directory(path))
-    throw DataError(utf8(path) + ": is a file; a folder is needed there");
 }
 
 void rename_or_throw(const fs::path& from, const fs::path& to) {

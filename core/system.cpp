@@ -1,0 +1,26 @@
+#include "core/system.h"
+
+#include <fstream>
+
+#include "core/text.h"
+
+namespace zoo {
+
+std::string proc_value(const char* file, std::string_view key) {
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t colon = line.find(':');
+    if (colon != std::string::npos && trim(std::string_view(line).substr(0, colon)) == key)
+      return std::string(trim(std::string_view(line).substr(colon + 1)));
+  }
+  return "";
+}
+
+std::string processor_name() { return proc_value("/proc/cpuinfo", "model name"); }
+
+int64_t peak_memory_bytes() {
+  const std::string kilobytes = proc_value("/proc/self/status", "VmHWM");  // "123456 kB"
+  return kilobytes.empty() ? 0 : std::strtoll(kilobytes.c_str(), nullptr, 10) * 1024;
+}
+
+}  // namespace zoo

@@ -1,0 +1,19 @@
+#pragma once
+// What the machine is and what this process takes of it.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace zoo {
+
+/// The value of the first line "key : value" of a file of /proc, "" if there is none.
+std::string proc_value(const char* file, std::string_view key);
+
+/// The processor's name, "" where the system does not tell (as on some Arm machines).
+std::string processor_name();
+
+/// The most memory this process has held at once, in bytes; 0 where the system does not tell.
+int64_t peak_memory_bytes();
+
+}  // namespace zoo
