@@ -91,8 +91,7 @@ void merge_setting(Json& base, const ConfigSetting& setting) {
 }
 
 ProjectConfig read_project(const std::vector<fs::path>& files,
-                           const std::vector<ConfigSetting>& settings) {
-  Json json = Json::object();
+                           const std::vector<ConfigSetting>& settings, Json base) {
   std::vector<std::string> sources;
   for (const fs::path& file : files) {
     const Json content = read_json_file(file);
@@ -101,12 +100,12 @@ ProjectConfig read_project(const std::vector<fs::path>& files,
                             ": expected an object with the keys model, tokenizer, task and "
                             "training, found ",
                             describe_json(content)));
-    merge_config(json, content);
+    merge_config(base, content);
     sources.push_back(utf8(file));
   }
-  for (const ConfigSetting& setting : settings) merge_setting(json, setting);
+  for (const ConfigSetting& setting : settings) merge_setting(base, setting);
   if (!settings.empty()) sources.emplace_back("--set");
-  return read_project(std::move(json), join(sources, " + ") + "#");
+  return read_project(std::move(base), join(sources, " + ") + "#");
 }
 
 ProjectConfig read_project(Json json, const std::string& where) {

@@ -328,9 +328,11 @@ void merge_config(Json& base, const Json& over);
 void merge_setting(Json& base, const ConfigSetting& setting);
 
 /// Merges config files in order, so that later ones win, then the settings, and checks the whole on
-/// top of the defaults. @throws ConfigError, DataError, FormatError
+/// top of the defaults. @param base what the files are laid on
+/// @throws ConfigError, DataError, FormatError
 ProjectConfig read_project(const std::vector<fs::path>& files,
-                           const std::vector<ConfigSetting>& settings = {});
+                           const std::vector<ConfigSetting>& settings = {},
+                           Json base = Json::object());
 /// The same from JSON that `where` names in messages. A key `$schema` is for editors and is
 /// ignored.
 ProjectConfig read_project(Json json, const std::string& where);

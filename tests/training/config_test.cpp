@@ -4,10 +4,13 @@
 
 #include "core/config.h"
 #include "core/error.h"
+#include "tests/support/message_of.h"
 #include "tests/support/temp_folder.h"
 
 namespace zoo {
 namespace {
+
+using testing::message_of;
 
 class ProjectConfigTest : public ::testing::Test {
  protected:
@@ -17,15 +20,6 @@ class ProjectConfigTest : public ::testing::Test {
     return folder_ / name;
   }
 };
-
-std::string message(auto&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 TEST_F(ProjectConfigTest, LaterFilesAndSettingsWin) {
   const auto first = file("a.json", R"({"training": {"batch_size": 4, "learning_rate": 0.5}})");
@@ -56,19 +50,19 @@ TEST(ParseSetting, ReadsJsonElseAString) {
   EXPECT_EQ(parse_setting("a.b=[1, 2]").value, Json::array({1, 2}));
   EXPECT_EQ(parse_setting("a.b=x=y").value, Json("x=y"));
   EXPECT_EQ(parse_setting("a.b=").value, Json(""));
-  EXPECT_EQ(message([] { parse_setting("training.max_steps"); }),
+  EXPECT_EQ(message_of([] { parse_setting("training.max_steps"); }),
             "--set training.max_steps: expected KEY=VALUE, such as training.max_steps=100");
 }
 
 TEST_F(ProjectConfigTest, NamesTheSourceOfAMistake) {
   const auto base = file("a.json", "{}");
   const std::string found =
-      message([&] { read_project({base}, {parse_setting("training.max_step=3")}); });
+      message_of([&] { read_project({base}, {parse_setting("training.max_step=3")}); });
   EXPECT_TRUE(found.starts_with(utf8(base) + " + --set#/training/max_step: unknown key "
                                              "\"max_step\"; did you mean \"max_steps\"?"))
       << found;
   const auto list = file("list.json", "[1]");
-  EXPECT_EQ(message([&] { read_project({list}); }),
+  EXPECT_EQ(message_of([&] { read_project({list}); }),
             utf8(list) +
                 ": expected an object with the keys model, tokenizer, task and training, "
                 "found an array");
@@ -76,7 +70,7 @@ TEST_F(ProjectConfigTest, NamesTheSourceOfAMistake) {
 
 TEST(TrainingConfigCheck, RefusesWhatCannotBeMeant) {
   const auto problem = [](const char* text) {
-    return message([&] { read_project(parse_json(text, "x"), "x#"); });
+    return message_of([&] { read_project(parse_json(text, "x"), "x#"); });
   };
   EXPECT_NE(problem(R"({"training": {"schedule": "noam"}})").find("set learning_rate to 1"),
             std::string::npos);

@@ -1,0 +1,144 @@
+#include "training/optimizer.h"
+
+#include <unordered_set>
+
+#include "core/error.h"
+
+namespace zoo {
+
+namespace {
+
+double weight_decay(const OptimizerConfig& config) {
+  return std::visit(
+      [](const auto& c) {
+        if constexpr (requires { c.weight_decay; }) return c.weight_decay;
+        return 0.0;
+      },
+      config);
+}
+
+bool has_first_moment(const OptimizerConfig& config) {
+  const auto* sgd = std::get_if<SgdConfig>(&config);
+  return sgd == nullptr || sgd->momentum > 0;
+}
+
+std::optional<Tensor> optional(const Tensor& tensor) {
+  return tensor.defined() ? std::optional<Tensor>(tensor) : std::nullopt;
+}
+
+Tensor total_norm(const std::vector<Tensor>& gradients, std::optional<torch::Dtype> dtype) {
+  std::vector<Tensor> norms = at::_foreach_norm(gradients, 2, dtype);
+  return torch::stack(norms).to(torch::kFloat64).norm();
+}
+
+}  // namespace
+
+Tensor gradient_norm(const std::vector<Tensor>& gradients) {
+  if (gradients.empty()) return torch::zeros({}, torch::kFloat64);
+  // Squares of large floats overflow. On CPU double arithmetic is slow and is used only where the
+  // fast result is not finite; on CUDA looking at the result would wait for the device.
+  if (!gradients[0].is_cpu()) return total_norm(gradients, torch::kFloat64);
+  const Tensor norm = total_norm(gradients, std::nullopt);
+  return std::isfinite(norm.item<double>()) ? norm : total_norm(gradients, torch::kFloat64);
+}
+
+void copy_state(Tensor target, const Tensor& saved, const std::string& name) {
+  if (!target.sizes().equals(saved.sizes()))
+    throw FormatError(cat("optimizer state ", name, ": shape ", shape_text(saved),
+                          ", the model's parameter needs ", shape_text(target),
+                          "; resume with the config the run was started with"));
+  torch::NoGradGuard no_grad;
+  target.copy_(saved);
+}
+
+Optimizer::Optimizer(const OptimizerConfig& config, const torch::nn::Module& module)
+    : config_(config) {
+  std::unordered_set<const void*> seen;
+  for (const auto& item : module.named_parameters()) {
+    const Tensor& parameter = item.value();
+    if (!parameter.requires_grad() || !seen.insert(parameter.unsafeGetTensorImpl()).second)
+      continue;
+    parameters_.emplace_back(item.key(), parameter);
+    const bool decays = parameter.dim() >= 2 && weight_decay(config) > 0;
+    Group& group = groups_[decays ? 0 : 1];
+    group.decays = decays;
+    group.names.push_back(item.key());
+    group.parameters.push_back(parameter);
+    // Same memory layout as the parameter: the kernels walk all of them side by side.
+    const auto moment = [&] { return torch::zeros_like(parameter.detach()); };
+    if (has_first_moment(config)) group.first.push_back(moment());
+    if (!std::holds_alternative<SgdConfig>(config)) group.second.push_back(moment());
+  }
+  if (parameters_.empty())
+    throw Error("optimizer: the module has no parameter that can be trained");
+  count_ =
+      torch::zeros({}, parameters_[0].second.options().dtype(torch::kFloat32).requires_grad(false));
+}
+
+void Optimizer::zero_grad() {
+  for (auto& [name, parameter] : parameters_) parameter.mutable_grad() = Tensor();
+}
+
+std::vector<Tensor> Optimizer::gradients() const {
+  std::vector<Tensor> gradients;
+  gradients.reserve(parameters_.size());
+  for (const auto& [name, parameter] : parameters_)
+    if (parameter.grad().defined()) gradients.push_back(parameter.grad());
+  return gradients;
+}
+
+void Optimizer::step(double learning_rate, const Tensor& divisor, const Tensor& skip) {
+  torch::NoGradGuard no_grad;
+  if (skip.defined())
+    count_.add_(1 - skip);
+  else
+    count_.add_(1);
+  for (const Group& group : groups_) step_group(group, learning_rate, divisor, skip);
+}
+
+void Optimizer::step_group(const Group& group, double learning_rate, const Tensor& divisor,
+                           const Tensor& skip) {
+  std::vector<Tensor> parameters, gradients, first, second;
+  for (size_t i = 0; i < group.parameters.size(); ++i) {
+    if (!group.parameters[i].grad().defined()) continue;
+    parameters.push_back(group.parameters[i]);
+    gradients.push_back(group.parameters[i].grad());
+    if (!group.first.empty()) first.push_back(group.first[i]);
+    if (!group.second.empty()) second.push_back(group.second[i]);
+  }
+  if (parameters.empty()) return;
+  const std::vector<Tensor> counts(parameters.size(), count_);
+  const double decay = group.decays ? weight_decay(config_) : 0;
+  const auto divide = optional(divisor), found = optional(skip);
+  if (const auto* adamw = std::get_if<AdamWConfig>(&config_)) {
+    at::_fused_adamw_(parameters, gradients, first, second, {}, counts, learning_rate, adamw->beta1,
+                      adamw->beta2, decay, adamw->eps, /*amsgrad=*/false, /*maximize=*/false,
+                      divide, found);
+  } else if (const auto* adam = std::get_if<AdamConfig>(&config_)) {
+    at::_fused_adam_(parameters, gradients, first, second, {}, counts, learning_rate, adam->beta1,
+                     adam->beta2, decay, adam->eps, /*amsgrad=*/false, /*maximize=*/false, divide,
+                     found);
+  } else {
+    // The momentum starts at zero, so the first step needs no case of its own.
+    const auto& sgd = std::get<SgdConfig>(config_);
+    at::_fused_sgd_(parameters, gradients, first, decay, sgd.momentum, learning_rate,
+                    /*dampening=*/0, sgd.nesterov, /*maximize=*/false, /*is_first_step=*/false,
+                    divide, found);
+  }
+}
+
+NamedTensors Optimizer::state() const {
+  const bool is_sgd = std::holds_alternative<SgdConfig>(config_);
+  NamedTensors state = {{"count", count_}};
+  for (const Group& group : groups_)
+    for (size_t i = 0; i < group.names.size(); ++i) {
+      if (!group.first.empty())
+        state.emplace_back((is_sgd ? "momentum." : "first_moment.") + group.names[i],
+                           group.first[i]);
+      if (!group.second.empty())
+        state.emplace_back("second_moment." + group.names[i], group.second[i]);
+    }
+  return state;
+}
+
+}  // namespace zoo

@@ -1,0 +1,28 @@
+#pragma once
+// Learning rate as a pure function of the step: nothing to save, so resuming cannot shift it.
+
+#include <cstdint>
+
+#include "training/config.h"
+
+namespace zoo {
+
+class Schedule {
+ public:
+  /// @param total_steps optimizer steps of the whole training, 0: unknown
+  /// @param d_model width of the model, for noam
+  /// @throws ConfigError if the schedule needs an end and there is none, or warm-up is longer than
+  /// training
+  Schedule(const ScheduleConfig& config, double learning_rate, int64_t total_steps,
+           int64_t d_model);
+
+  /// The rate of optimizer step `step`, counted from 1.
+  double at(int64_t step) const;
+
+ private:
+  ScheduleConfig config_;
+  double learning_rate_;
+  int64_t total_steps_, d_model_;
+};
+
+}  // namespace zoo

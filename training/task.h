@@ -1,0 +1,62 @@
+#pragma once
+// A task owns data, collation, loss and metrics of what is learnt; the trainer knows nothing else.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+#include "core/shape.h"
+#include "training/precision.h"
+
+namespace zoo {
+
+/// The target at a position where nothing is to be predicted.
+constexpr int64_t kNoTarget = -100;
+
+/// The examples of one forward pass, on the model's device.
+struct Batch {
+  Tensor inputs;             ///< (B, T) int64
+  Tensor targets;            ///< (B, T) int64: the token to predict at each position, or kNoTarget
+  int64_t examples = 0;      ///< rows: how far the batch advances the data position
+  int64_t target_count = 0;  ///< targets other than kNoTarget
+};
+
+/// Names and values, in the order to show them. "loss" is the mean over targets, in nats.
+using Metrics = std::vector<std::pair<std::string, double>>;
+
+/// The value of a metric, nothing if it is not there.
+std::optional<double> find_metric(const Metrics& metrics, const std::string& name);
+
+/// Whether a larger value of the metric is better: of every metric but "loss".
+bool larger_is_better(const std::string& metric);
+
+class Task {
+ public:
+  virtual ~Task() = default;
+
+  virtual torch::nn::Module& module() = 0;
+  /// Training examples in an epoch.
+  virtual int64_t epoch_size() const = 0;
+  /// The training batch that starts at example `position`, counted from the start of training.
+  virtual Batch batch(int64_t position) const = 0;
+  /// How many examples that batch has.
+  virtual int64_t batch_examples(int64_t position) const = 0;
+  /// The sum of the losses of all targets of a batch, in nats: scalar float32 with gradient.
+  virtual Tensor loss_sum(const Batch& batch) = 0;
+  /// The names that evaluate() gives.
+  virtual std::vector<std::string> metric_names() const = 0;
+  /// The whole validation split, a batch at a time, with the module as it is (see eval()).
+  virtual Metrics evaluate(Precision precision) = 0;
+  /// The mean loss of `batches` random validation batches of the training size: a cheap, noisy
+  /// estimate. `stream` makes the draw.
+  virtual double estimate_loss(int64_t batches, uint64_t stream, Precision precision) = 0;
+  /// A text that shows what the model has learnt by now.
+  virtual std::string sample() = 0;
+  /// Files, hashes and sizes of the data, for the receipt and for resuming.
+  virtual Json data_receipt() const = 0;
+};
+
+}  // namespace zoo

@@ -1,0 +1,412 @@
+#include "training/train.h"
+
+#include <ATen/Parallel.h>
+#include <torch/version.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <ctime>
+
+#include "checkpoint/checkpoint.h"
+#include "core/config.h"
+#include "core/error.h"
+#include "core/stopwatch.h"
+#include "core/system.h"
+#include "core/text.h"
+#include "models/cost.h"
+#include "training/causal_lm_task.h"
+#include "training/tensorboard.h"
+
+namespace zoo {
+
+namespace {
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+/// Keeps the run folder's records, and passes everything on.
+class Recorder final : public TrainObserver {
+ public:
+  Recorder(const RunFolder& run, bool tensorboard, TrainObserver& next)
+      : run_(run), wants_tensorboard_(tensorboard), next_(next) {}
+
+  void started(const fs::path& path, int64_t step) override {
+    if (wants_tensorboard_) tensorboard_.emplace(run_.path() / "tensorboard", step);
+    log(step == 0 ? "started" : cat("went on after step ", with_thousands(step)));
+    next_.started(path, step);
+  }
+  void steps(const StepReport& report) override {
+    log(log_line(report));
+    run_.append("metrics.jsonl", to_json(report).dump());
+    if (tensorboard_)
+      tensorboard_->scalars(report.step, {{"train/loss", report.loss},
+                                          {"train/learning_rate", report.learning_rate},
+                                          {"train/grad_norm", report.grad_norm},
+                                          {"train/tokens_per_second", report.tokens_per_second}});
+    next_.steps(report);
+  }
+  void evaluated(const EvaluationReport& report) override {
+    log(log_line(report));
+    run_.append("metrics.jsonl", to_json(report).dump());
+    if (tensorboard_) {
+      Metrics grouped;
+      for (const auto& [name, value] : report.metrics)
+        grouped.emplace_back("valid/" + name.substr(name.find('_') + 1), value);
+      tensorboard_->scalars(report.step, grouped);
+    }
+    next_.evaluated(report);
+  }
+  void saved(const fs::path& checkpoint, int64_t step) override {
+    log("saved " + utf8(checkpoint.filename()));
+    next_.saved(checkpoint, step);
+  }
+  void sampled(const std::string& text, int64_t step) override {
+    const std::string name = utf8(run_.checkpoint(step).filename()) + ".txt";
+    write_file(run_.path() / "samples" / name, text + "\n");
+    next_.sampled(text, step);
+  }
+  void notice(const std::string& message) override {
+    log(message);
+    next_.notice(message);
+  }
+
+ private:
+  void log(const std::string& line) { run_.append("train.log", utc_now() + " " + line); }
+
+  const RunFolder& run_;
+  bool wants_tensorboard_;
+  TrainObserver& next_;
+  std::optional<TensorboardWriter> tensorboard_;
+};
+
+/// run.json: what was done, with what, and what came of it. A resumed run adds a session.
+class Receipt {
+ public:
+  Receipt(const RunFolder& run, const TrainOptions& options) : file_(run.path() / "run.json") {
+    if (fs::exists(file_)) json_ = read_json_file(file_);
+    if (!json_.is_object()) json_ = Json::object();
+    json_["status"] = "preparing";
+    json_.erase("error");
+    json_["sessions"].push_back({{"command", options.command_line},
+                                 {"started", utc_now()},
+                                 {"transformer_zoo", ZOO_VERSION},
+                                 {"libtorch", TORCH_VERSION},
+                                 {"device", options.device.str()},
+                                 {"processor", processor_name()},
+                                 {"threads", at::get_num_threads()}});
+    write();
+  }
+
+  void start(const ProjectConfig& project, const Task& task, int64_t parameters, int64_t step) {
+    json_["sessions"].back()["from_step"] = step;
+    json_["status"] = "running";
+    json_["seed"] = project.training.seed;
+    json_["parameters"] = parameters;
+    json_["data"] = task.data_receipt();
+    json_["config"] = config_to_json(project);
+    write();
+  }
+  void finish(const TrainResult& result, const Trainer& trainer) {
+    json_["sessions"].back()["ended"] = utc_now();
+    json_["status"] = std::string(enum_name(result.end));
+    json_["result"] = {{"step", result.step},
+                       {"seconds", trainer.state().seconds},
+                       {"metric", "valid_" + result.metric},
+                       {"best_value", result.best_value},
+                       {"best_step", result.best_step},
+                       {"checkpoint", utf8(result.checkpoint.filename())}};
+    for (const auto& [name, value] : trainer.last_metrics())
+      json_["result"]["last_valid_" + name] = value;
+    write();
+  }
+  /// Does not throw: the failure to report comes first.
+  void fail(const std::string& message) noexcept {
+    try {
+      json_["status"] = "failed";
+      json_["error"] = message;
+      write();
+    } catch (const std::exception&) {
+    }
+  }
+
+ private:
+  void write() const { write_json_file(file_, json_); }
+
+  fs::path file_;
+  Json json_;
+};
+
+/// A folder for this process, removed at the end.
+class ScratchFolder {
+ public:
+  ScratchFolder() : path_(fs::temp_directory_path() / cat("transformer-zoo-", ::getpid())) {
+    require_writable_folder(path_);
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+int64_t width_of(const ModelConfig& config) {
+  return std::visit([](const auto& model) { return model.d_model; }, config);
+}
+
+/// The checkpoint to go on from, if there is one.
+std::optional<fs::path> resume_point(const TrainOptions& options) {
+  if (!options.resume) return std::nullopt;
+  const std::string& wish = *options.resume;
+  if (wish != "auto" && wish != "last" && wish != "best") {
+    const fs::path path = resolve_checkpoint(utf8_path(wish));
+    if (fs::exists(path / "trainer.json")) return path;
+    throw DataError(cat(wish,
+                        ": holds no trainer.json, so nothing can be resumed from it; use "
+                        "--init-from to start a new training from its weights"));
+  }
+  if (fs::is_directory(options.output)) {
+    const RunFolder run(options.output);
+    if (const auto found = run.linked(wish == "best" ? "best" : "last")) return found;
+    const std::vector<int64_t> steps = run.checkpoint_steps();
+    if (wish != "best" && !steps.empty()) return run.checkpoint(steps.back());
+  }
+  if (wish == "auto") return std::nullopt;
+  throw DataError(cat(utf8(options.output), ": has no checkpoint \"", wish,
+                      "\" to resume from; leave --resume out to start from the beginning"));
+}
+
+void require_same_config(const ProjectConfig& stored, ProjectConfig wanted) {
+  // A vocabulary left to the tokenizer is that of the run.
+  fit_to_vocabulary(wanted.model,
+                    std::visit([](const auto& m) { return m.vocab_size; }, stored.model));
+  std::vector<std::string> lines;
+  for (const ConfigDifference& difference :
+       compare_json(config_to_json(stored), config_to_json(wanted)))
+    lines.push_back(cat("  ", difference.path, ": ", difference.first, " in the run, ",
+                        difference.second, " now"));
+  if (!lines.empty())
+    throw ConfigError(
+        cat("--resume: the config differs from the run's:\n", join(lines, "\n"),
+            "\ntake the run's by leaving --config and the other flags out, or say what "
+            "shall change: --override KEY=VALUE"));
+}
+
+/// Makes the run folder ready for a training that starts afresh.
+void prepare_fresh(const RunFolder& run, const TrainOptions& options) {
+  // An interrupted run that had not saved yet may start again under --resume.
+  if (options.overwrite || (options.resume && run.holds_only_a_run()))
+    run.clear();
+  else if (!run.is_empty())
+    throw ConfigError(
+        cat(utf8(run.path()),
+            ": the output folder is not empty; give --resume to go on with the run in "
+            "it, --overwrite to replace it, or another --output"));
+}
+
+std::shared_ptr<Tokenizer> make_tokenizer(const ProjectConfig& project,
+                                          const std::optional<fs::path>& weights) {
+  const std::string file = std::visit([](const auto& t) { return t.file; }, project.tokenizer);
+  if (weights) {
+    // The weights know no other tokens than their own.
+    auto loaded = load_model(*weights, {.weights = false}).tokenizer;
+    if (loaded != nullptr) return loaded;
+  }
+  std::shared_ptr<Tokenizer> tokenizer =
+      file.empty()
+          ? train_tokenizer(project.tokenizer, tokenizer_texts(project.task, project.tokenizer))
+          : load_tokenizer(utf8_path(file));
+  const auto wanted = std::visit([](const auto& t) { return t.kType; }, project.tokenizer);
+  if (tokenizer->type() != wanted)
+    throw ConfigError(cat("tokenizer.type: \"", wanted, "\", but ", file, " is of type \"",
+                          tokenizer->type(), "\"; set the type to that"));
+  return tokenizer;
+}
+
+/// Tokenizer, model and task of a project.
+struct Parts {
+  ProjectConfig project;  ///< with the vocabulary's size
+  std::shared_ptr<Tokenizer> tokenizer;
+  std::shared_ptr<CausalLm> model;
+  std::unique_ptr<Task> task;
+};
+
+/// @param weights a checkpoint to take weights and tokenizer from  @param cache for packed tokens
+std::unique_ptr<Parts> make_parts(const ProjectConfig& project, const TrainOptions& options,
+                                  const std::optional<fs::path>& weights, const fs::path& cache,
+                                  TrainObserver& observer) {
+  auto parts = std::make_unique<Parts>();
+  parts->project = project;
+  parts->tokenizer = make_tokenizer(project, weights);
+  fit_to_vocabulary(parts->project.model, parts->tokenizer->vocab_size());
+  torch::manual_seed(static_cast<uint64_t>(project.training.seed));
+  // Drawn on the CPU, so that the device does not change the start.
+  parts->model =
+      make_causal_lm(parts->project.model, weights ? Parameters::allocated : Parameters::drawn);
+  if (weights) load_weights(*parts->model, parts->project.model, *weights);
+  parts->model->to(options.device);
+  parts->task = make_task(
+      project.task, {.model = parts->model,
+                     .tokenizer = parts->tokenizer,
+                     .training = &parts->project.training,
+                     .device = options.device,
+                     .cache = cache,
+                     .notice = [&](const std::string& message) { observer.notice(message); }});
+  return parts;
+}
+
+TrainerParts trainer_parts(Parts& parts, const RunFolder& run, TrainObserver& observer,
+                           const TrainOptions& options) {
+  return {.task = *parts.task,
+          .config = parts.project.training,
+          .run = run,
+          .observer = observer,
+          .device = options.device,
+          .d_model = width_of(parts.project.model),
+          .save_model =
+              [&parts](const fs::path& folder) {
+                save_model(folder, *parts.model, parts.project.model, parts.tokenizer.get(), {},
+                           config_to_json(parts.project));
+              },
+          .stop = options.stop};
+}
+
+void require_same_data(const fs::path& checkpoint, const Task& task) {
+  const Json saved = read_json_file(checkpoint / "trainer.json").value("data", Json());
+  const std::vector<ConfigDifference> differences = compare_json(saved, task.data_receipt());
+  if (!differences.empty())
+    throw DataError(cat("--resume: the data are not those of the run: ", differences[0].path,
+                        " was ", differences[0].first, ", is ", differences[0].second,
+                        "; restore the files, or start a new run with --init-from"));
+}
+
+TrainResult result_of(const Trainer& trainer, const ProjectConfig& project, const RunFolder& run) {
+  TrainResult result;
+  const TrainerState& state = trainer.state();
+  result.step = state.step;
+  result.metric = project.training.early_stopping.metric;
+  result.best_value = state.best.empty() ? std::nan("") : state.best.front().value;
+  result.best_step = state.best.empty() ? 0 : state.best.front().step;
+  const auto best = run.linked("best");
+  const auto last = best ? best : run.linked("last");
+  if (last) result.checkpoint = *last;
+  return result;
+}
+
+}  // namespace
+
+std::optional<ProjectConfig> resumed_project(const TrainOptions& options) {
+  const auto checkpoint = resume_point(options);
+  if (!checkpoint) return std::nullopt;
+  Json json = read_zoo_json(*checkpoint);
+  for (const ConfigSetting& setting : options.overrides) merge_setting(json, setting);
+  return read_project(std::move(json), utf8(*checkpoint / "zoo.json") + "#");
+}
+
+TrainResult train(const ProjectConfig& project, const TrainOptions& options,
+                  TrainObserver& observer) {
+  if (!options.overrides.empty() && !options.resume)
+    throw ConfigError(
+        "--override: changes the config of a resumed run; without --resume use --set");
+  const RunFolder run(options.output);
+  run.remove_leftovers();
+  const std::optional<fs::path> checkpoint = resume_point(options);
+  if (!checkpoint) prepare_fresh(run, options);
+  Receipt receipt(run, options);
+  try {
+    Recorder recorder(run, project.training.tensorboard, observer);
+    if (checkpoint) require_same_config(*resumed_project(options), project);
+    const auto parts = make_parts(project, options, checkpoint ? checkpoint : options.init_from,
+                                  run.path() / "data", recorder);
+    if (checkpoint) require_same_data(*checkpoint, *parts->task);
+    Trainer trainer(trainer_parts(*parts, run, recorder, options));
+    if (checkpoint) {
+      trainer.resume(*checkpoint);
+      for (const ConfigSetting& setting : options.overrides)
+        recorder.notice(cat("override: ", setting.key, " = ", setting.value.dump()));
+    }
+    const int64_t first = trainer.state().step;
+    if (trainer.total_steps() > 0 && first >= trainer.total_steps()) {
+      observer.notice(cat("nothing left to do: the run has done ", with_thousands(first),
+                          " steps and its limit is ", with_thousands(trainer.total_steps()),
+                          " in all; raise it with --override training.max_steps=N"));
+      TrainResult result = result_of(trainer, project, run);
+      result.had_finished = true;
+      receipt.finish(result, trainer);
+      return result;
+    }
+    write_zoo_json(run.path(), config_to_json(parts->project));
+    run.truncate_metrics(first);
+    // Later checkpoints belong to a course that is given up by going on from here.
+    run.prune([&](int64_t step) { return step <= first; });
+    receipt.start(parts->project, *parts->task, count_parameters(*parts->model), first);
+    recorder.started(run.path(), first);
+    const TrainEnd end = trainer.run();
+    TrainResult result = result_of(trainer, project, run);
+    result.end = end;
+    receipt.finish(result, trainer);
+    return result;
+  } catch (const std::exception& error) {
+    receipt.fail(error.what());
+    throw;
+  }
+}
+
+TrainEstimate estimate_training(const ProjectConfig& project, const TrainOptions& options,
+                                TrainObserver& observer) {
+  const ScratchFolder scratch;
+  const auto parts = make_parts(project, options, options.init_from, scratch.path(), observer);
+  const TrainingConfig& config = parts->project.training;
+  TrainEstimate estimate;
+  estimate.parameters = count_parameters(*parts->model);
+  estimate.total_steps = count_steps(config, *parts->task);
+  const Schedule schedule(config.schedule, config.learning_rate, estimate.total_steps,
+                          width_of(parts->project.model));
+  TrainingStep step(*parts->task, config, schedule, options.device);
+
+  parts->model->train();
+  std::vector<Batch> window;
+  for (int64_t i = 0, position = 0; i < config.grad_accum; ++i) {
+    window.push_back(parts->task->batch(position));
+    position += window.back().examples;
+  }
+  // The first steps allocate and choose kernels; they say nothing about the rest.
+  constexpr int64_t kWarmup = 2, kTimed = 20;
+  constexpr double kEnoughSeconds = 3;
+  for (int64_t i = 1; i <= kWarmup; ++i) step.run(window, i).grad_norm.item();
+  const Stopwatch watch;
+  int64_t timed = 0;
+  while (timed < kTimed && watch.seconds() < kEnoughSeconds) {
+    const StepOutcome outcome = step.run(window, kWarmup + ++timed);
+    outcome.grad_norm.item();  // waits for the device
+    estimate.tokens_per_step = outcome.token_count;
+  }
+  estimate.seconds_per_step = watch.seconds() / static_cast<double>(timed);
+  estimate.seconds = estimate.seconds_per_step * static_cast<double>(estimate.total_steps);
+
+  const int64_t rows = window[0].inputs.size(0), length = window[0].inputs.size(1);
+  estimate.flops_per_token = training_flops(parts->project.model, length);
+  const auto* sgd = std::get_if<SgdConfig>(&config.optimizer);
+  const TrainingShape shape{.batch = rows,
+                            .tokens = length,
+                            .optimizer_states = sgd == nullptr      ? 2
+                                                : sgd->momentum > 0 ? 1
+                                                                    : 0,
+                            .half_precision = step.precision() != Precision::fp32};
+  estimate.peak_bytes = options.device.is_cpu()
+                            ? static_cast<double>(peak_memory_bytes())
+                            : training_memory(parts->project.model, shape).total();
+  return estimate;
+}
+
+}  // namespace zoo

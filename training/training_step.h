@@ -1,0 +1,61 @@
+#pragma once
+// One optimizer step: forward and backward over a window of micro-batches, clipping, update.
+
+#include <span>
+
+#include "training/optimizer.h"
+#include "training/precision.h"
+#include "training/schedule.h"
+#include "training/task.h"
+
+namespace zoo {
+
+/// What a step did. The tensors are on the model's device; reading one waits for it.
+struct StepOutcome {
+  Tensor loss_sum;           ///< over the window's targets, in nats: scalar float64
+  int64_t target_count = 0;  ///< 0: nothing to learn, nothing was updated
+  int64_t token_count = 0;   ///< tokens read, padding included
+  Tensor grad_norm;          ///< before clipping: scalar float64
+  Tensor skipped;  ///< 1 if the gradient was not finite and nothing was updated: scalar float32
+  double learning_rate = 0;
+};
+
+class TrainingStep {
+ public:
+  /// @param config must outlive this
+  TrainingStep(Task& task, const TrainingConfig& config, const Schedule& schedule,
+               torch::Device device);
+
+  /// Step `step`, counted from 1. The loss is the mean over all targets of the window, so that
+  /// accumulated micro-batches equal the joined batch. A gradient with NaN or infinity is not
+  /// applied. Seeds torch's generators from (seed, step): dropout does not depend on the past.
+  StepOutcome run(std::span<const Batch> window, int64_t step);
+
+  /// Steps in a row, up to the last one, that were skipped; waits for the device.
+  int64_t skipped_in_a_row() const;
+  /// How many of those mean that training has diverged.
+  int64_t skip_limit() const;
+
+  Precision precision() const { return precision_; }
+  /// Exchanges the weights and their running mean; nothing without ema.
+  void swap_mean_weights();
+  bool has_mean_weights() const { return !mean_weights_.empty(); }
+
+  /// What resuming needs beside the weights in use: tensors of this step, to save or to copy over.
+  /// With ema that is the other set of weights: those proper while the mean is in use.
+  NamedTensors state() const;
+  LossScale& loss_scale() { return loss_scale_; }
+
+ private:
+  Task& task_;
+  const TrainingConfig& config_;
+  Schedule schedule_;
+  torch::Device device_;
+  Precision precision_;
+  Optimizer optimizer_;
+  LossScale loss_scale_;
+  std::vector<Tensor> weights_, mean_weights_;  // of the optimizer's parameters
+  Tensor skipped_in_a_row_;                     // scalar float32
+};
+
+}  // namespace zoo
