@@ -63,10 +63,12 @@ Command make_command(std::string name, std::string summary) {
 }
 
 // The table of main.cpp, in its order.
+Command train_command();
 Command generate_command();
 Command tokenize_command();
 Command detokenize_command();
 Command train_tokenizer_command();
+Command data_command();
 Command env_command();
 
 }  // namespace zoo::cli

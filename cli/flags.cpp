@@ -127,6 +127,17 @@ void Flags::text(const std::string& names, std::optional<std::string>& value,
       [&value](const std::string&, const std::string& text) { value = text; });
 }
 
+void Flags::optional_text(const std::string& names, std::optional<std::string>& value,
+                          const std::string& placeholder, const std::string& implied,
+                          const std::string& help) {
+  // Without a value CLI11 hands over "" or, in later releases, "true".
+  add(names, cat("[", placeholder, "]"), help,
+      [&value, implied](const std::string&, const std::string& text) {
+        value = text.empty() || text == "true" ? implied : text;
+      })
+      ->expected(0, 1);
+}
+
 void Flags::texts(const std::string& names, std::vector<std::string>& values,
                   const std::string& placeholder, const std::string& help) {
   const std::vector<std::string> parts = names_of(names);

@@ -43,6 +43,10 @@ class Flags {
             const std::string& help);
   void text(const std::string& names, std::optional<std::string>& value,
             const std::string& placeholder, const std::string& help);
+  /// A flag whose value may be left out; then it is `implied`.
+  void optional_text(const std::string& names, std::optional<std::string>& value,
+                     const std::string& placeholder, const std::string& implied,
+                     const std::string& help);
   /// May be given several times; each time with one value (positional: any number of values).
   void texts(const std::string& names, std::vector<std::string>& values,
              const std::string& placeholder, const std::string& help);

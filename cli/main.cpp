@@ -17,8 +17,8 @@ namespace zoo::cli {
 namespace {
 
 std::vector<Command> all_commands() {
-  return {generate_command(), tokenize_command(), detokenize_command(), train_tokenizer_command(),
-          env_command()};
+  return {train_command(),           generate_command(), tokenize_command(), detokenize_command(),
+          train_tokenizer_command(), data_command(),     env_command()};
 }
 
 /// What the parser writes before it becomes GlobalOptions.
@@ -136,6 +136,7 @@ int run(const std::string& command_line, std::vector<std::string> arguments) {
     }
     require_clean_parse(app);
     require_clean_parse(*part);
+    parsed.options.seed_given = app.count("--seed") + part->count("--seed") > 0;
     start(parsed.options);
     return commands[i].run(parsed.options);
   }
