@@ -41,16 +41,15 @@ std::string message_of(const std::vector<ConfigDifference>& differences, const s
 /// config.json may have been edited since: then it is not ours to guess which of the two files
 /// holds.
 void require_agreement(const FolderConfig& found, const fs::path& folder) {
-  const std::string where = utf8(folder / "config.json");
-  const std::optional<Json> written = found.family->write_config(found.model);
-  const auto differences =
-      written ? compare_json(config_to_json(found.family->read_config(found.hf, where)),
-                             config_to_json(found.family->read_config(*written, where)))
-              : std::vector<ConfigDifference>{{"model_type",
-                                               "\"" + std::string(found.family->model_type) + "\"",
-                                               "another shape"}};
+  const std::string file = utf8(folder / "config.json");
+  std::vector<ConfigDifference> differences;
+  if (const auto written = found.family->write_config(found.model); written)
+    differences = compare_json(config_to_json(found.family->read_config(found.hf, file + "#")),
+                               config_to_json(found.family->read_config(*written, file + "#")));
+  else
+    differences = {{"model_type", std::string(found.family->model_type), "another"}};
   if (!differences.empty())
-    throw FormatError(cat(where, " and zoo.json beside it disagree: ",
+    throw FormatError(cat(file, " and zoo.json beside it disagree: ",
                           message_of(differences, "config.json", "zoo.json"),
                           "; make them equal, or remove zoo.json to go by config.json"));
 }
@@ -58,7 +57,7 @@ void require_agreement(const FolderConfig& found, const fs::path& folder) {
 FolderConfig read_folder_config(const fs::path& folder) {
   FolderConfig found;
   found.hf = read_json_file(folder / "config.json");
-  const std::string where = utf8(folder / "config.json");
+  const std::string where = utf8(folder / "config.json") + "#";
   const bool own_names = found.hf.is_object() && found.hf.contains("model_type") &&
                          found.hf["model_type"].is_string() &&
                          found.hf["model_type"].get<std::string>().starts_with(kOwnType);
@@ -239,13 +238,6 @@ void transfer(const std::vector<Assignment>& assignments, Transfer how, torch::D
 }
 
 // ---- tokenizer -------------------------------------------------------------------------------
-
-bool holds_tokenizer(const fs::path& folder) {
-  for (const auto& entry : fs::directory_iterator(folder))
-    for (const char* name : {"tokenizer.json", "vocab.json", "encoder.json"})
-      if (entry.path().filename() == name || entry.path().extension() == ".model") return true;
-  return false;
-}
 
 std::shared_ptr<Tokenizer> open_tokenizer(const fs::path& folder, const ModelConfig& config) {
   if (!holds_tokenizer(folder)) return nullptr;

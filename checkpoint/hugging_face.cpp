@@ -8,7 +8,7 @@
 namespace zoo {
 
 const std::vector<HfFamily>& hf_families() {
-  static const std::vector<HfFamily> families = {hf_gpt2()};
+  static const std::vector<HfFamily> families = {hf_gpt2(), hf_llama(), hf_qwen3()};
   return families;
 }
 
@@ -26,7 +26,7 @@ const HfFamily& hf_family_of(const Json& config, const std::string& where) {
       return family;
     known.emplace_back(family.model_type);
   }
-  throw DataError(cat(where, ": model_type is \"", type, "\"; this version opens ",
+  throw DataError(cat(where, "/model_type: found \"", type, "\"; this version opens ",
                       join(known, ", "),
                       ", and its own checkpoints, which have a zoo.json beside config.json"));
 }

@@ -42,6 +42,8 @@ const HfFamily& hf_family_of(const Json& config, const std::string& where);
 const HfFamily* hf_family_for(const ModelConfig& config);
 
 const HfFamily& hf_gpt2();
+const HfFamily& hf_llama();
+const HfFamily& hf_qwen3();
 
 /// A row of a family's table; "*" stands for the layer.
 struct HfRow {

@@ -98,6 +98,13 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& path) {
   return SentencePieceTokenizer::open(path);
 }
 
+bool holds_tokenizer(const fs::path& folder) {
+  return find_sentencepiece_model(folder) || fs::exists(folder / "tokenizer.json") ||
+         std::any_of(kGpt2Files.begin(), kGpt2Files.end(), [&](const auto& names) {
+           return fs::exists(folder / names.first) && fs::exists(folder / names.second);
+         });
+}
+
 std::unique_ptr<Tokenizer> train_tokenizer(const TokenizerConfig& config,
                                            const std::vector<fs::path>& files) {
   return std::visit(

@@ -82,6 +82,9 @@ void check_id(int64_t id, int64_t vocab_size);
 /// such file. @throws DataError naming what was looked for
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& path);
 
+/// Whether load_tokenizer() finds the files of a tokenizer in this folder.
+bool holds_tokenizer(const fs::path& folder);
+
 /// Trains a tokenizer on text files as `config` says. @throws DataError if the corpus cannot fill
 /// the vocabulary: the wanted and the largest possible size
 std::unique_ptr<Tokenizer> train_tokenizer(const TokenizerConfig& config,
