@@ -64,11 +64,15 @@ Command make_command(std::string name, std::string summary) {
 
 // The table of main.cpp, in its order.
 Command train_command();
+Command data_command();
 Command generate_command();
+Command eval_command();
 Command tokenize_command();
 Command detokenize_command();
 Command train_tokenizer_command();
-Command data_command();
+Command inspect_command();
+Command config_command();
+Command models_command();
 Command env_command();
 
 }  // namespace zoo::cli
