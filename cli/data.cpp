@@ -31,9 +31,9 @@ struct Data {
         "data check FILES                             looks for invalid UTF-8, blanks, duplicates, "
         "…\n"
         "\n"
-        "Lengths of lines are counted in characters (Unicode code points), words between blanks. "
-        "`check` "
-        "ends with exit code 3 if it finds an error; warnings do not change the exit code.");
+        "Lengths of lines are counted in characters (Unicode code points), words between blanks.\n"
+        "`check` ends with exit code 3 if it finds an error; warnings do not change the exit "
+        "code.");
     flags.texts("action", words, "ACTION", "what to do, then the task or the files");
     flags.text("-o,--output", output, "PATH",
                "synth: the folder, default data/TASK; pack: the file, default FILE.tokens");

@@ -103,16 +103,14 @@ struct Train {
 
   void declare(Flags& flags) {
     flags.describe(
-        "Reads the config (sections model, tokenizer, task, training; `transformer-cli config "
-        "--reference` lists every key), trains, and writes a run folder with checkpoints, logs, "
-        "samples "
-        "and a receipt. Flags win over --set, --set over files, files over defaults. Losses are "
-        "nats a "
-        "token. Ctrl-C or SIGTERM saves a checkpoint and ends with exit code 130 or 143; --resume "
-        "goes "
-        "on from it, bit for bit. The last line on standard output is the best validation metric, "
-        "its "
-        "step and the checkpoint's path, separated by tabs.");
+        "Reads the config (sections model, tokenizer, task, training; `transformer-cli config\n"
+        "--reference` lists every key), trains, and writes a run folder with checkpoints, logs,\n"
+        "samples and a receipt. Flags win over --set, --set over files, files over defaults. "
+        "Losses\n"
+        "are nats a token. Ctrl-C or SIGTERM saves a checkpoint and ends with exit code 130 or "
+        "143;\n"
+        "--resume goes on from it, bit for bit. The last line on standard output is the best\n"
+        "validation metric, its step and the checkpoint's path, separated by tabs.");
     flags.group("Run");
     flags.text("config_file", config, "CONFIG", "config file, as --config; comes before those");
     flags.text("-o,--output", output, "DIR", "the run folder, such as runs/my-model");

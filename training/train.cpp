@@ -321,11 +321,13 @@ TrainResult train(const ProjectConfig& project, const TrainOptions& options,
   const RunFolder run(options.output);
   run.remove_leftovers();
   const std::optional<fs::path> checkpoint = resume_point(options);
-  if (!checkpoint) prepare_fresh(run, options);
+  if (checkpoint)
+    require_same_config(*resumed_project(options), project);
+  else
+    prepare_fresh(run, options);
   Receipt receipt(run, options);
   try {
     Recorder recorder(run, project.training.tensorboard, observer);
-    if (checkpoint) require_same_config(*resumed_project(options), project);
     const auto parts = make_parts(project, options, checkpoint ? checkpoint : options.init_from,
                                   run.path() / "data", recorder);
     if (checkpoint) require_same_data(*checkpoint, *parts->task);
