@@ -402,7 +402,8 @@ struct Generate {
     for (const auto& [reason, count] : totals.reasons)
       reasons.push_back(cat(totals.outputs == 1 ? "" : cat(count, " at "), describe(reason)));
     log_info(totals.outputs == 1 ? "ended at " : cat(totals.outputs, " outputs ended: "),
-             join(reasons, ", "), "; ", with_thousands(totals.tokens), " tokens, ",
+             join(reasons, ", "), "; ", with_thousands(totals.tokens),
+             totals.tokens == 1 ? " token, " : " tokens, ",
              std::llround(static_cast<double>(totals.tokens) / std::max(totals.seconds, 1e-9)),
              " tokens/s");
   }
