@@ -41,6 +41,11 @@ class CausalLm : public torch::nn::Module {
   /// An empty state for `batch` sequences of up to `capacity` tokens, allocated once.
   virtual std::unique_ptr<DecodeState> start(int64_t batch, int64_t capacity) const = 0;
 
+  /// A module of the same architecture, its parameters allocated but not set; null where two of
+  /// them side by side could not take the place of one, since training draws random numbers
+  /// (dropout).
+  virtual std::shared_ptr<CausalLm> replica() const { return nullptr; }
+
   virtual int64_t vocab_size() const = 0;
   virtual int64_t max_length() const = 0;  ///< longest sequence, in tokens
 };

@@ -74,6 +74,12 @@ Tensor Gpt::forward(const Tensor& tokens, const DecodeArgs& args) {
   return output ? output->forward(x) : project(x, token_embedding->weight, {});  // (B, T or 1, V)
 }
 
+std::shared_ptr<CausalLm> Gpt::replica() const {
+  const DropoutConfig& dropout = config_.dropout;
+  const bool draws = dropout.embedding > 0 || dropout.attention > 0 || dropout.residual > 0;
+  return draws ? nullptr : std::make_shared<Gpt>(config_);
+}
+
 std::unique_ptr<DecodeState> Gpt::start(int64_t batch, int64_t capacity) const {
   const AttentionConfig& attention = config_.block.attention;
   const KvCacheShape shape{config_.num_layers, batch, attention.kv_heads(), capacity,

@@ -30,6 +30,7 @@ class Gpt final : public CausalLm {
   using CausalLm::forward;
   Tensor forward(const Tensor& tokens, const DecodeArgs& args) override;
   std::unique_ptr<DecodeState> start(int64_t batch, int64_t capacity) const override;
+  std::shared_ptr<CausalLm> replica() const override;
   int64_t vocab_size() const override { return config_.vocab_size; }
   int64_t max_length() const override { return config_.max_length; }
   const GptConfig& config() const { return config_; }

@@ -45,10 +45,12 @@ class CausalLmTask : public Task {
 
   torch::nn::Module& module() override { return *model_; }
 
-  Tensor loss_sum(const Batch& batch) override {
-    return cross_entropy_sum(model_->forward(batch.inputs), batch.targets,
+  Tensor loss_sum(torch::nn::Module& module, const Batch& batch) override {
+    return cross_entropy_sum(static_cast<CausalLm&>(module).forward(batch.inputs), batch.targets,
                              training_.label_smoothing);
   }
+
+  std::shared_ptr<torch::nn::Module> replica() const override { return model_->replica(); }
 
   Metrics evaluate(Precision precision) override {
     Score score;

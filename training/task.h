@@ -45,7 +45,10 @@ class Task {
   /// How many examples that batch has.
   virtual int64_t batch_examples(int64_t position) const = 0;
   /// The sum of the losses of all targets of a batch, in nats: scalar float32 with gradient.
-  virtual Tensor loss_sum(const Batch& batch) = 0;
+  /// @param module module() or a replica()
+  virtual Tensor loss_sum(torch::nn::Module& module, const Batch& batch) = 0;
+  /// A module like module(), its parameters not set: see CausalLm::replica(). Null: there is none.
+  virtual std::shared_ptr<torch::nn::Module> replica() const { return nullptr; }
   /// The names that evaluate() gives.
   virtual std::vector<std::string> metric_names() const = 0;
   /// The whole validation split, a batch at a time, with the module as it is (see eval()).

@@ -18,6 +18,7 @@ TrainingStep::TrainingStep(Task& task, const TrainingConfig& config, const Sched
       device_(device),
       precision_(resolve_precision(config.precision, device)),
       optimizer_(config.optimizer, task.module()),
+      replicas_(task, device),
       loss_scale_(precision_, device),
       skipped_in_a_row_(torch::zeros({}, torch::TensorOptions(device).dtype(torch::kFloat32))) {
   for (const auto& [name, parameter] : optimizer_.parameters())
@@ -42,18 +43,10 @@ StepOutcome TrainingStep::run(std::span<const Batch> window, int64_t step) {
   if (outcome.target_count == 0) return outcome;
 
   optimizer_.zero_grad();
-  for (const Batch& batch : window) {
-    if (batch.target_count == 0) continue;
-    Tensor loss;  // scalar
-    {
-      const Autocast autocast(precision_, device_);
-      loss = task_.loss_sum(batch);
-    }
-    outcome.loss_sum += loss.detach();
-    loss = loss / static_cast<double>(outcome.target_count);
-    if (loss_scale_.active()) loss = loss * loss_scale_.scale();
-    loss.backward();
-  }
+  Tensor scale = torch::full({}, 1 / static_cast<double>(outcome.target_count), device_);
+  if (loss_scale_.active()) scale = scale * loss_scale_.scale();
+  for (const Batch& batch : window)
+    if (batch.target_count > 0) outcome.loss_sum += replicas_.backward(batch, scale, precision_);
 
   torch::NoGradGuard no_grad;
   outcome.grad_norm = gradient_norm(optimizer_.gradients());

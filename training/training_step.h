@@ -5,6 +5,7 @@
 
 #include "training/optimizer.h"
 #include "training/precision.h"
+#include "training/replicas.h"
 #include "training/schedule.h"
 #include "training/task.h"
 
@@ -53,6 +54,7 @@ class TrainingStep {
   torch::Device device_;
   Precision precision_;
   Optimizer optimizer_;
+  Replicas replicas_;
   LossScale loss_scale_;
   std::vector<Tensor> weights_, mean_weights_;  // of the optimizer's parameters
   Tensor skipped_in_a_row_;                     // scalar float32

@@ -26,7 +26,7 @@ struct LogitsTask : Task {
   int64_t epoch_size() const override { return static_cast<int64_t>(batches.size()); }
   Batch batch(int64_t position) const override { return batches.at(position % batches.size()); }
   int64_t batch_examples(int64_t) const override { return 1; }
-  Tensor loss_sum(const Batch& batch) override {
+  Tensor loss_sum(torch::nn::Module&, const Batch& batch) override {
     const Tensor targets = batch.targets.flatten();
     return at::cross_entropy_loss(model.logits.expand({targets.size(0), -1}), targets, {},
                                   at::Reduction::Sum, kNoTarget);

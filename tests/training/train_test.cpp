@@ -358,7 +358,9 @@ TEST_F(TrainerTest, NothingToLearnIsSaid) {
 TEST_F(TrainerTest, DivergenceEndsTraining) {
   struct Diverging : LogitsTask {
     using LogitsTask::LogitsTask;
-    Tensor loss_sum(const Batch&) override { return (model.logits * NAN).sum(); }
+    Tensor loss_sum(torch::nn::Module&, const Batch&) override {
+      return (model.logits * NAN).sum();
+    }
   } task(torch::zeros(3));
   task.batches = task_.batches;
   config_.max_steps = 100;

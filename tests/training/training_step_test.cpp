@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "core/parallel.h"
+#include "models/zoo.h"
 #include "tests/support/message_of.h"
 #include "tests/training/fake_task.h"
 
@@ -58,10 +60,55 @@ TEST(TrainingStep, PaddingAloneTeachesNothing) {
   EXPECT_TRUE(task.model.logits.isfinite().all().item<bool>());
 }
 
+// A small GPT, without the data of a real task.
+struct GptTask : LogitsTask {
+  explicit GptTask(bool with_replicas) : LogitsTask(torch::zeros(1)), replicas(with_replicas) {
+    GptConfig config = GptConfig::preset("modern");
+    config.vocab_size = 11;
+    config.num_layers = 1;
+    config.d_model = 16;
+    torch::manual_seed(1);
+    gpt = make_causal_lm(config);
+  }
+  torch::nn::Module& module() override { return *gpt; }
+  Tensor loss_sum(torch::nn::Module& module, const Batch& batch) override {
+    const Tensor logits = static_cast<CausalLm&>(module).forward(batch.inputs);
+    return at::cross_entropy_loss(logits.flatten(0, 1), batch.targets.flatten(), {},
+                                  at::Reduction::Sum, kNoTarget);
+  }
+  std::shared_ptr<torch::nn::Module> replica() const override {
+    return replicas ? gpt->replica() : nullptr;
+  }
+  bool replicas;
+  std::shared_ptr<CausalLm> gpt;
+};
+
+TEST(TrainingStep, ThreadsSideBySideEqualOne) {
+  const int threads = at::get_num_threads();
+  at::set_num_threads(3);
+  const Tensor rows = torch::arange(35).remainder(11).view({5, 7});
+  Tensor targets = (rows + 1).remainder(11);
+  targets[4].fill_(kNoTarget);  // one thread has less to learn than the others
+  const std::vector<Batch> window = {{rows, targets, 5, 28}, {rows.flip(1), targets, 5, 28}};
+  std::vector<GptTask> tasks = {GptTask(true), GptTask(false)};
+  for (GptTask& task : tasks) {
+    TrainingConfig config = plain_sgd(1);
+    TrainingStep step(task, config, Schedule(config.schedule, 1, 0, 1), torch::kCPU);
+    for (int64_t i = 1; i <= 3; ++i) step.run(window, i);
+    EXPECT_EQ(Replicas(task, torch::kCPU).count(), task.replicas && has_parallel_threads() ? 3 : 1);
+  }
+  const auto side_by_side = tasks[0].gpt->parameters(), alone = tasks[1].gpt->parameters();
+  for (size_t i = 0; i < alone.size(); ++i)
+    EXPECT_TRUE(torch::allclose(side_by_side[i], alone[i], 1e-4, 1e-6)) << i;
+  at::set_num_threads(threads);
+}
+
 // A loss whose gradient is what the test says.
 struct GradientTask : LogitsTask {
   explicit GradientTask(Tensor wanted) : LogitsTask(torch::zeros(3)), gradient(std::move(wanted)) {}
-  Tensor loss_sum(const Batch&) override { return (model.logits * gradient).sum(); }
+  Tensor loss_sum(torch::nn::Module&, const Batch&) override {
+    return (model.logits * gradient).sum();
+  }
   Tensor gradient;
 };
 
