@@ -97,7 +97,7 @@ TEST(WriteFile, KeepsTheOldFileWhenWritingFails) {
                DataError);
   EXPECT_EQ(read_file(path), "old");
   EXPECT_EQ(names_in(folder.path()), std::set<std::string>{"file"});
-  EXPECT_MESSAGE(write_file(path / "below", "x"), "cannot be made");
+  EXPECT_MESSAGE(write_file(path / "below", "x"), "file: is a file; a folder is needed there");
 }
 
 /// Runs `work` in a child process; its exit status as waitpid() gives it.
