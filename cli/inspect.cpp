@@ -42,10 +42,15 @@ std::string human_count(double count) {
   return text;
 }
 
+/// "float32": the name that Python and our flags use, not LibTorch's "Float".
 std::string dtype_name(torch::Dtype dtype) {
-  std::string name = c10::toString(dtype);
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return name;
+  static const std::map<torch::Dtype, std::string> names = {
+      {torch::kFloat64, "float64"},   {torch::kFloat32, "float32"}, {torch::kFloat16, "float16"},
+      {torch::kBFloat16, "bfloat16"}, {torch::kInt64, "int64"},     {torch::kInt32, "int32"},
+      {torch::kInt16, "int16"},       {torch::kInt8, "int8"},       {torch::kUInt8, "uint8"},
+      {torch::kBool, "bool"}};
+  const auto found = names.find(dtype);
+  return found == names.end() ? c10::toString(dtype) : found->second;
 }
 
 struct Inspect {
@@ -131,7 +136,7 @@ struct Inspect {
     if (std::find(presets.begin(), presets.end(), target) != presets.end() && !fs::exists(path)) {
       Json json{{"model", {{"type", "gpt"}, {"preset", target}}}};
       for (const ConfigSetting& setting : settings_of(globals)) merge_setting(json, setting);
-      subject.model = zoo::read_project(json, "--set").model;
+      subject.model = zoo::read_project(json, cat(target, " + --set#")).model;
       return subject;
     }
     if (!target.empty()) {
