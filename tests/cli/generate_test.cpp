@@ -12,6 +12,7 @@ namespace zoo {
 namespace {
 
 using testing::CliResult;
+using testing::holds;
 using testing::run_cli;
 using Lines = std::vector<std::string>;
 
@@ -34,10 +35,6 @@ class GenerateCommand : public ::testing::Test {
 
   testing::TempFolder folder_;
 };
-
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST_F(GenerateCommand, OneLineForEachLine) {  // SAM-7, TXT-3
   for (const char* batch_size : {"1", "2", "64"}) {

@@ -30,17 +30,32 @@ inline std::string shell_quoted(const std::string& text) {
   return quoted + "'";
 }
 
+/// Runs a line of the shell, in which transformer-cli is the built one.
 /// @param input standard input
-inline CliResult run_cli(const std::vector<std::string>& arguments, const std::string& input = "") {
+inline CliResult run_shell(const std::string& line, const std::string& input = "",
+                           const fs::path& where = ".") {
   const TempFolder folder;
   write_file(folder / "in", input);
-  std::string command = shell_quoted(ZOO_BINARY_DIR "/transformer-cli");
-  for (const std::string& argument : arguments) command += " " + shell_quoted(argument);
+  const std::string script = cat("cd ", shell_quoted(utf8(where)),
+                                 " || exit\nPATH=", shell_quoted(ZOO_BINARY_DIR), ":$PATH\n", line);
+  std::string command = "bash -o pipefail -c " + shell_quoted(script);
   for (const auto& [stream, name] : {std::pair{"<", "in"}, {">", "out"}, {"2>", "err"}})
     command += cat(" ", stream, shell_quoted(utf8(folder / name)));
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
           read_file(folder / "out"), read_file(folder / "err")};
+}
+
+/// @param input standard input
+inline CliResult run_cli(const std::vector<std::string>& arguments, const std::string& input = "",
+                         const fs::path& where = ".") {
+  std::string line = "exec transformer-cli";
+  for (const std::string& argument : arguments) line += " " + shell_quoted(argument);
+  return run_shell(line, input, where);
+}
+
+inline bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
 }
 
 }  // namespace zoo::testing

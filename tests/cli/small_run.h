@@ -1,0 +1,64 @@
+#pragma once
+// A folder with all that the examples of the help name: texts, configs, and a tiny model trained in
+// a few steps. No torch in this header.
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tests/cli/run_cli.h"
+
+namespace zoo::testing {
+
+/// Lines of words, always the same ones, with every printable ASCII character.
+inline std::string small_text(int lines) {
+  static const std::vector<std::string> words = {"the", "baker", "finds", "ROMEO:", "To",    "be",
+                                                 "old", "books", "my",    "uncle",  "paints"};
+  std::string text;
+  for (char c = ' '; c <= '~'; ++c) text += c;
+  text += '\n';
+  uint32_t state = 1;
+  for (int i = 0; i < lines; ++i) {
+    for (int j = 0; j < 6; ++j) {
+      state = state * 1664525U + 1013904223U;
+      text += words[(state >> 16) % words.size()] + " ";
+    }
+    text += cat("line ", i, '\n');
+  }
+  return text;
+}
+
+/// So small a model that nearly all the time goes into the start of the program.
+inline const std::vector<std::string> kTinyModel = {
+    "--set",          "model.num_layers=1",
+    "--set",          "model.d_model=16",
+    "--set",          "model.max_length=64",
+    "--set",          "model.block.attention.num_heads=2",
+    "--set",          "model.block.attention.num_kv_heads=0",
+    "--warmup-steps", "0",
+    "--max-steps",    "2",
+    "--batch-size",   "2"};
+
+class SmallRun : public TempFolder {
+ public:
+  SmallRun() {
+    write_file(*this / "text.txt", small_text(60));
+    write_file(*this / "README.md", small_text(60));
+    for (const char* part : {"train", "valid", "test"}) {
+      fs::create_directories(*this / "data/shakespeare");
+      write_file(*this / "data/shakespeare" / (std::string(part) + ".txt"), small_text(40));
+    }
+    fs::copy(fs::path(ZOO_SOURCE_DIR) / "configs", *this / "configs");
+    std::vector<std::string> arguments = {"train", "configs/gpt_shakespeare_char.json", "-o",
+                                          kModel};
+    arguments.insert(arguments.end(), kTinyModel.begin(), kTinyModel.end());
+    training = run_cli(arguments, "", path());
+    if (training.code != 0) throw std::runtime_error(training.err);
+  }
+
+  static constexpr const char* kModel = "weights/gpt-shakespeare-char";
+  CliResult training;  ///< what train said
+};
+
+}  // namespace zoo::testing
