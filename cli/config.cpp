@@ -137,7 +137,8 @@ struct Config {
   void declare(Flags& flags) {
     flags.describe(
         "show       the whole config, with every default, as JSON\n"
-        "check      read configs and say whether they hold; exit 2 if one does not\n"
+        "check      read configs and say whether they hold; exit 2 if one does not, 3 if it is no "
+        "JSON\n"
         "explain    type, default, bounds and meaning of a key and of those below it\n"
         "diff       what differs between two configs, run folders or checkpoint folders\n"
         "list       every key with type and default\n"

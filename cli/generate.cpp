@@ -420,7 +420,7 @@ struct Generate {
 }  // namespace
 
 Command generate_command() {
-  return make_command<Generate>("generate", "continue prompts with a language model");
+  return make_command<Generate>("generate", "Continue prompts with a language model");
 }
 
 }  // namespace zoo::cli

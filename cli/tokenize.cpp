@@ -184,11 +184,11 @@ struct Detokenize {
 }  // namespace
 
 Command tokenize_command() {
-  return make_command<Tokenize>("tokenize", "text to tokens, a line for a line");
+  return make_command<Tokenize>("tokenize", "Text to tokens, a line for a line");
 }
 
 Command detokenize_command() {
-  return make_command<Detokenize>("detokenize", "ids back to text, a line for a line");
+  return make_command<Detokenize>("detokenize", "Ids back to text, a line for a line");
 }
 
 }  // namespace zoo::cli

@@ -109,7 +109,7 @@ struct TrainTokenizer {
 }  // namespace
 
 Command train_tokenizer_command() {
-  return make_command<TrainTokenizer>("train-tokenizer", "a vocabulary from text files");
+  return make_command<TrainTokenizer>("train-tokenizer", "Make a vocabulary from text files");
 }
 
 }  // namespace zoo::cli

@@ -101,6 +101,9 @@ TEST(ConfigCommand, ShowsChecksExplains) {
                  where);
   expect_refused({"config", "check", "heads.json"}, 2,
                  {"heads.json#/model: num_heads 3 does not divide d_model 100"}, where);
+  write_file(where / "comma.json", R"({"model": {"num_layers": 6,}})");
+  expect_refused({"config", "check", "comma.json"}, 3,
+                 {"comma.json: not valid JSON", "line 1, column 28"}, where);
   expect_refused({"config", "check", "key.json", "type.json"}, 2,
                  {"#/model/blok", "#/model/num_layers", "2 of 2 configs cannot be used"}, where);
   expect_refused({"config", "show", "--set", "training.max_step=1"}, 2,
