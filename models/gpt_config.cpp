@@ -58,16 +58,17 @@ GptConfig gpt_mini() {
   return config;
 }
 
-/// Today's block at the size of nanogpt-cpu: RoPE, RMSNorm, SwiGLU, GQA, QK-norm, no biases.
+/// Today's block with no more parameters than nanogpt-cpu: RoPE, RMSNorm, SwiGLU, GQA, QK-norm, no
+/// biases. What grouped heads save goes into the width.
 GptConfig modern() {
   GptConfig config;
   config.max_length = 64;
   config.num_layers = 4;
-  config.d_model = 128;
+  config.d_model = 136;
   config.position = RopePositionConfig{};
   config.block.norm = RmsNormConfig{};
   config.block.attention = {.num_heads = 4, .num_kv_heads = 2, .bias = false, .qk_norm = true};
-  config.block.feed_forward = GatedFeedForwardConfig{};
+  config.block.feed_forward = GatedFeedForwardConfig{.d_ff = 344};
   return config;
 }
 
