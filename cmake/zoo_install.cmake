@@ -29,9 +29,13 @@ install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT library)
 
 if(TARGET transformer-cli)
   # Libraries beside the binary come first (so that an installed tree, or a bundle, can carry its
-  # own), then those it was linked with, LibTorch's above all.
+  # own), then those it was linked with. LibTorch's is named, because CMake leaves out what lies in
+  # the project's folder, and .venv does.
+  get_target_property(torch_library zoo::torch_cpu IMPORTED_LOCATION)
+  get_filename_component(torch_library_folder "${torch_library}" DIRECTORY)
   set_target_properties(transformer-cli PROPERTIES
-    INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}" INSTALL_RPATH_USE_LINK_PATH ON)
+    INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR};${torch_library_folder}"
+    INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS transformer-cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT cli)
   install(DIRECTORY configs DESTINATION "${CMAKE_INSTALL_DATADIR}/transformer_zoo" COMPONENT cli)
   include(zoo_bundle)
