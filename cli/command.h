@@ -51,15 +51,20 @@ struct GlobalOptions {
 
 struct Command {
   std::string name, summary;
+  bool reads_config;  ///< whether --config and --set mean anything to it
   std::function<void(Flags&)> declare;
   std::function<int(const GlobalOptions&)> run;  ///< returns an exit code
 };
 
+/// @tparam T a command; with a member kReadsConfig = true it takes --config and --set
 template <class T>
 Command make_command(std::string name, std::string summary) {
   auto command = std::make_shared<T>();
-  return {std::move(name), std::move(summary), [command](Flags& flags) { command->declare(flags); },
-          [command](const GlobalOptions& globals) { return command->run(globals); }};
+  return {std::move(name), std::move(summary), requires {T::kReadsConfig;
+}
+, [command](Flags& flags) { command->declare(flags); },
+    [command](const GlobalOptions& globals) { return command->run(globals); }
+};  // namespace zoo::cli
 }
 
 // The table of main.cpp, in its order.

@@ -130,6 +130,7 @@ Json side(const std::string& name) {
 }
 
 struct Config {
+  static constexpr bool kReadsConfig = true;
   std::string action;
   std::vector<std::string> arguments;
   bool reference_flag = false;

@@ -272,7 +272,7 @@ struct Generate {
  private:
   void prepare(const GlobalOptions& globals) {
     args.tokenizer = loaded.tokenizer.get();
-    args.eos = loaded.tokenizer->special_ids().eos;
+    args.eos = loaded.special_ids.eos;
     args.num_samples = num_samples;
     args.seed = static_cast<uint64_t>(globals.seed);
     args.use_cache = !no_cache;

@@ -54,6 +54,7 @@ std::string dtype_name(torch::Dtype dtype) {
 }
 
 struct Inspect {
+  static constexpr bool kReadsConfig = true;
   std::string target;
   std::optional<std::string> tensors;  // a pattern of names
   bool stats = false, parameters = false, flops = false, memory = false;

@@ -28,16 +28,19 @@ struct ParsedGlobals {
   bool help = false, help_all = false, version = false;
 };
 
-void declare_globals(Flags& flags, ParsedGlobals& parsed, bool is_command) {
+/// @param command null: for the program itself
+void declare_globals(Flags& flags, ParsedGlobals& parsed, const Command* command) {
   GlobalOptions& options = parsed.options;
   flags.group("Options of every command");
   flags.flag("-h,--help", parsed.help, "print the help");
   flags.flag("--help-all", parsed.help_all, "print the help with the rare options");
-  if (is_command) flags.rare();
-  flags.texts("-c,--config", options.config, "FILE",
-              "config file; given again, the later one wins");
-  flags.texts("--set", options.set, "KEY=VALUE",
-              "set a key of the config, such as training.max_steps=100; wins over files");
+  if (command != nullptr) flags.rare();
+  if (command == nullptr || command->reads_config) {
+    flags.texts("-c,--config", options.config, "FILE",
+                "config file; given again, the later one wins");
+    flags.texts("--set", options.set, "KEY=VALUE",
+                "set a key of the config, such as training.max_steps=100; wins over files");
+  }
   flags.text("--device", options.device, "auto|cpu|cuda[:i]",
              "where tensors live; auto: the first GPU, else the CPU");
   flags.number("-t,--threads", options.threads, between(1, 1024),
@@ -60,10 +63,35 @@ void declare_globals(Flags& flags, ParsedGlobals& parsed, bool is_command) {
   flags.flag("--version", parsed.version, "print the version");
 }
 
+/// Refuses --config and --set, before or after the command's name, where they would change nothing.
+void require_no_config(const Command& command, const GlobalOptions& options, const CLI::App& part) {
+  std::vector<std::string> given = part.remaining();
+  if (!options.config.empty()) given.emplace_back("--config");
+  if (!options.set.empty()) given.emplace_back("--set");
+  for (const std::string& argument : given) {
+    const std::string flag = argument.substr(0, argument.find('='));
+    if (flag == "-c" || flag == "--config" || flag == "--set")
+      throw ConfigError(cat(flag, ": ", command.name,
+                            " reads no config, so it would change nothing; leave it out: what a "
+                            "model is stands in its folder, and the rest is said by flags (",
+                            command.name, " --help)"));
+  }
+}
+
+void require_device_name(const std::string& text) {
+  const std::string index = text.starts_with("cuda:") ? text.substr(5) : "0";
+  const bool is_index = !index.empty() && index.size() <= 3 &&
+                        index.find_first_not_of("0123456789") == std::string::npos;
+  if (text != "auto" && text != "cpu" && text != "cuda" && !(text.starts_with("cuda:") && is_index))
+    throw ConfigError(
+        cat("--device: \"", text, "\" is refused; allowed: auto, cpu, cuda, cuda:0, cuda:1, …"));
+}
+
 /// Applies the options that concern the whole process, and resolves the seed.
 void start(GlobalOptions& globals) {
   if (globals.quiet && globals.verbose)
     throw ConfigError("--quiet and --verbose contradict each other; give one of them");
+  require_device_name(globals.device);
   static const std::map<std::string, LogLevel> levels{{"error", LogLevel::error},
                                                       {"warn", LogLevel::warn},
                                                       {"info", LogLevel::info},
@@ -99,7 +127,7 @@ int run(const std::string& command_line, std::vector<std::string> arguments) {
   ParsedGlobals parsed;
   parsed.options.command_line = command_line;
   Flags app_flags(app);
-  declare_globals(app_flags, parsed, /*is_command=*/false);
+  declare_globals(app_flags, parsed, nullptr);
   app_flags.example("what a command does, and its flags", "transformer-cli inspect --help");
   app_flags.example("what there is to choose from", "transformer-cli models");
 
@@ -113,7 +141,7 @@ int run(const std::string& command_line, std::vector<std::string> arguments) {
     part->group("Commands");
     parts.emplace_back(part, Flags(*part));
     command.declare(parts.back().second);
-    declare_globals(parts.back().second, parsed, /*is_command=*/true);
+    declare_globals(parts.back().second, parsed, &command);
     names.push_back(command.name);
   }
 
@@ -136,6 +164,7 @@ int run(const std::string& command_line, std::vector<std::string> arguments) {
       return kDone;
     }
     require_clean_parse(app);
+    if (!commands[i].reads_config) require_no_config(commands[i], parsed.options, *part);
     require_clean_parse(*part);
     parsed.options.seed_given = app.count("--seed") + part->count("--seed") > 0;
     start(parsed.options);
@@ -216,7 +245,9 @@ int run_and_report(const std::string& command_line, std::vector<std::string> arg
 
 int main(int argc, char** argv) {
   // A closed pipe is seen as a failed write, so that files in the making can still be finished.
+  // So is a file that outgrows the limit of its size.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   std::string command_line = "transformer-cli";
   for (const std::string& argument : arguments)

@@ -91,6 +91,7 @@ class ConsoleObserver final : public TrainObserver {
 };
 
 struct Train {
+  static constexpr bool kReadsConfig = true;
   std::string output, config;
   std::vector<std::string> data, overrides;
   std::optional<std::string> resume, init_from, max_time, batch_type, schedule, best_metric,
@@ -138,9 +139,10 @@ struct Train {
     flags.number("--grad-accum", grad_accum, at_least(1), "micro-batches in a step");
     flags.group("Optimization");
     flags.number("--learning-rate,--lr", learning_rate, positive(), "the highest learning rate");
-    flags.choice("--schedule", schedule,
-                 {"constant", "linear", "cosine", "inverse-sqrt", "inv-sqrt", "noam", "wsd"},
-                 "how the learning rate changes");
+    flags.choice(
+        "--schedule", schedule,
+        {"constant", "linear", "cosine", "inverse-sqrt", "inv-sqrt", "noam", "wsd", "plateau"},
+        "how the learning rate changes");
     flags.number("--warmup-steps", warmup_steps, non_negative(), "steps of linear warm-up");
     flags.number("--clip-norm", clip_norm, non_negative(),
                  "largest norm of the gradient; 0: no clipping");

@@ -187,9 +187,27 @@ struct WsdScheduleConfig {
   }
 };
 
-using ScheduleConfig =
-    std::variant<ConstantScheduleConfig, LinearScheduleConfig, CosineScheduleConfig,
-                 InverseSqrtScheduleConfig, NoamScheduleConfig, WsdScheduleConfig>;
+struct PlateauScheduleConfig {
+  static constexpr std::string_view kType = "plateau";
+  static constexpr std::string_view kAbout =
+      "learning_rate, multiplied by `factor` each time the validation metric "
+      "(early_stopping.metric) stands still";
+  int64_t warmup_steps = 0;
+  double factor = 0.5;
+  int64_t patience = 2;
+  double min_learning_rate = 0;
+  void fields(auto&& visit) {
+    visit("warmup_steps", warmup_steps, non_negative(), "steps of linear warm-up");
+    visit("factor", factor, fraction(), "what the rate is multiplied by");
+    visit("patience", patience, at_least(1),
+          "evaluations in a row without a better value before the rate falls");
+    visit("min_learning_rate", min_learning_rate, non_negative(), "the rate never falls below it");
+  }
+};
+
+using ScheduleConfig = std::variant<ConstantScheduleConfig, LinearScheduleConfig,
+                                    CosineScheduleConfig, InverseSqrtScheduleConfig,
+                                    NoamScheduleConfig, WsdScheduleConfig, PlateauScheduleConfig>;
 
 // ---- training --------------------------------------------------------------------------------
 

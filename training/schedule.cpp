@@ -59,6 +59,10 @@ double rate(const WsdScheduleConfig& s, int64_t step, double peak, int64_t total
   return peak + (s.min_learning_rate - peak) * progress(step, first, total);
 }
 
+double rate(const PlateauScheduleConfig& s, int64_t step, double peak, int64_t, int64_t) {
+  return peak * warmup(step, s.warmup_steps);
+}
+
 }  // namespace
 
 Schedule::Schedule(const ScheduleConfig& config, double learning_rate, int64_t total_steps,
@@ -66,7 +70,8 @@ Schedule::Schedule(const ScheduleConfig& config, double learning_rate, int64_t t
     : config_(config), learning_rate_(learning_rate), total_steps_(total_steps), d_model_(d_model) {
   std::visit(
       [&]<class S>(const S& s) {
-        constexpr bool kDecays = requires { s.min_learning_rate; };
+        constexpr bool kDecays = requires { s.min_learning_rate; }
+        &&!std::is_same_v<S, PlateauScheduleConfig>;
         if (kDecays && total_steps == 0)
           throw ConfigError(cat("training.schedule: ", S::kType,
                                 " needs to know the last step; set training.max_steps or "
@@ -81,10 +86,19 @@ Schedule::Schedule(const ScheduleConfig& config, double learning_rate, int64_t t
       config);
 }
 
-double Schedule::at(int64_t step) const {
-  return std::visit(
+double Schedule::at(int64_t step, int64_t reductions) const {
+  const double unreduced = std::visit(
       [&](const auto& s) { return rate(s, step, learning_rate_, total_steps_, d_model_); },
       config_);
+  const auto* plateau = std::get_if<PlateauScheduleConfig>(&config_);
+  if (plateau == nullptr || reductions == 0) return unreduced;
+  const double reduced = unreduced * std::pow(plateau->factor, static_cast<double>(reductions));
+  return std::max(reduced, std::min(unreduced, plateau->min_learning_rate));
+}
+
+int64_t Schedule::patience() const {
+  const auto* plateau = std::get_if<PlateauScheduleConfig>(&config_);
+  return plateau == nullptr ? 0 : plateau->patience;
 }
 
 }  // namespace zoo

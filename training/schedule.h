@@ -1,5 +1,6 @@
 #pragma once
-// Learning rate as a pure function of the step: nothing to save, so resuming cannot shift it.
+// Learning rate as a pure function of the step (and, for plateau, of how often it was reduced):
+// it has no state of its own that resuming could shift.
 
 #include <cstdint>
 
@@ -17,7 +18,11 @@ class Schedule {
            int64_t d_model);
 
   /// The rate of optimizer step `step`, counted from 1.
-  double at(int64_t step) const;
+  /// @param reductions how often the validation metric has stood still so far, for plateau
+  double at(int64_t step, int64_t reductions = 0) const;
+
+  /// Evaluations without a better value after which the rate is reduced; 0: it never is.
+  int64_t patience() const;
 
  private:
   ScheduleConfig config_;

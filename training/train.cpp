@@ -350,6 +350,11 @@ TrainResult train(const ProjectConfig& project, const TrainOptions& options,
     write_zoo_json(run.path(), config_to_json(parts->project));
     run.truncate_metrics(first);
     // Later checkpoints belong to a course that is given up by going on from here.
+    for (const int64_t step : run.checkpoint_steps())
+      if (step > first)
+        recorder.notice(cat("the checkpoint of step ", with_thousands(step),
+                            " is removed, since training goes on from step ",
+                            with_thousands(first)));
     run.prune([&](int64_t step) { return step <= first; });
     receipt.start(parts->project, *parts->task, count_parameters(*parts->model), first);
     recorder.started(run.path(), first);

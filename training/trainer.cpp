@@ -23,6 +23,8 @@ Json to_json(const TrainerState& state) {
           {"seconds", state.seconds},
           {"skipped_steps", state.skipped_steps},
           {"evaluations_since_best", state.evaluations_since_best},
+          {"evaluations_since_reduction", state.evaluations_since_reduction},
+          {"reductions", state.reductions},
           {"best", best},
           {"report_loss_sum", state.report_loss_sum},
           {"report_targets", state.report_targets},
@@ -39,6 +41,8 @@ TrainerState read_trainer_state(const fs::path& file) {
     json.at("seconds").get_to(state.seconds);
     json.at("skipped_steps").get_to(state.skipped_steps);
     json.at("evaluations_since_best").get_to(state.evaluations_since_best);
+    json.at("evaluations_since_reduction").get_to(state.evaluations_since_reduction);
+    json.at("reductions").get_to(state.reductions);
     for (const Json& entry : json.at("best"))
       state.best.push_back({entry.at("step").get<int64_t>(), entry.at("value").get<double>()});
     json.at("report_loss_sum").get_to(state.report_loss_sum);
@@ -109,7 +113,7 @@ TrainEnd Trainer::run() {
   std::optional<TrainEnd> end;
   while (!end) {
     const Stopwatch watch;
-    last_ = step_.run(next_window(), ++state_.step);
+    last_ = step_.run(next_window(), ++state_.step, state_.reductions);
     loss_sum_ += last_.loss_sum;
     skipped_ += last_.skipped;
     state_.report_targets += last_.target_count;
@@ -228,6 +232,12 @@ void Trainer::evaluate() {
                            "; the last checkpoint is good. Lower training.learning_rate"));
   report.is_best = state_.best.empty() || is_better(value, state_.best.front().value);
   state_.evaluations_since_best = report.is_best ? 0 : state_.evaluations_since_best + 1;
+  state_.evaluations_since_reduction = report.is_best ? 0 : state_.evaluations_since_reduction + 1;
+  const int64_t patience = step_.schedule().patience();
+  if (patience > 0 && state_.evaluations_since_reduction == patience) {
+    ++state_.reductions;
+    state_.evaluations_since_reduction = 0;
+  }
   // The first place changes hands only for a real improvement (min_delta); the others by value.
   auto place = report.is_best ? state_.best.begin() : state_.best.begin() + 1;
   if (!report.is_best)

@@ -32,8 +32,10 @@ struct TrainerState {
   double seconds = 0;    ///< of training, evaluations and checkpoints left out
   int64_t skipped_steps = 0;
   int64_t evaluations_since_best = 0;
-  std::vector<RankedCheckpoint> best;  ///< the best evaluations, best first
-  double report_loss_sum = 0;          ///< of the steps since the last report
+  int64_t evaluations_since_reduction = 0;  ///< that gave no better value, for the plateau schedule
+  int64_t reductions = 0;                   ///< of the learning rate by that schedule
+  std::vector<RankedCheckpoint> best;       ///< the best evaluations, best first
+  double report_loss_sum = 0;               ///< of the steps since the last report
   int64_t report_targets = 0;
   double loss_scale = 1;
   int64_t loss_scale_good_steps = 0;

@@ -27,12 +27,12 @@ TrainingStep::TrainingStep(Task& task, const TrainingConfig& config, const Sched
     for (const Tensor& weight : weights_) mean_weights_.push_back(weight.clone());
 }
 
-StepOutcome TrainingStep::run(std::span<const Batch> window, int64_t step) {
+StepOutcome TrainingStep::run(std::span<const Batch> window, int64_t step, int64_t reductions) {
   torch::manual_seed(
       RandomStream(static_cast<uint64_t>(config_.seed), kStepStream, static_cast<uint64_t>(step))
           .next_bits());
   StepOutcome outcome;
-  outcome.learning_rate = schedule_.at(step);
+  outcome.learning_rate = schedule_.at(step, reductions);
   outcome.loss_sum = torch::zeros({}, torch::TensorOptions(device_).dtype(torch::kFloat64));
   for (const Batch& batch : window) {
     outcome.target_count += batch.target_count;

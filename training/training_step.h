@@ -30,13 +30,15 @@ class TrainingStep {
   /// Step `step`, counted from 1. The loss is the mean over all targets of the window, so that
   /// accumulated micro-batches equal the joined batch. A gradient with NaN or infinity is not
   /// applied. Seeds torch's generators from (seed, step): dropout does not depend on the past.
-  StepOutcome run(std::span<const Batch> window, int64_t step);
+  /// @param reductions of the learning rate so far, see Schedule::at()
+  StepOutcome run(std::span<const Batch> window, int64_t step, int64_t reductions = 0);
 
   /// Steps in a row, up to the last one, that were skipped; waits for the device.
   int64_t skipped_in_a_row() const;
   /// How many of those mean that training has diverged.
   int64_t skip_limit() const;
 
+  const Schedule& schedule() const { return schedule_; }
   Precision precision() const { return precision_; }
   /// Exchanges the weights and their running mean; nothing without ema.
   void swap_mean_weights();

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "core/random.h"
+#include "core/system.h"
+#include "models/zoo.h"
 
 namespace zoo {
 namespace {
@@ -175,6 +177,24 @@ TEST(LossEstimate, DependsOnTheSeedAloneAndApproachesTheMean) {
       sum += TableModel::nats(tokens[start + place], place, tokens[start + place + 1]);
   const double mean = sum / ((400.0 - kMaxLength) * kMaxLength);
   EXPECT_NEAR(estimate_loss(model, source(tokens), {.batches = 500, .batch_size = 32}), mean, 0.02);
+}
+
+TEST(Perplexity, MemoryDoesNotGrowWithTheTexts) {  // SYS-1
+  GptConfig config;
+  config.vocab_size = 31;
+  config.max_length = 64;
+  config.num_layers = 2;
+  config.d_model = 64;
+  config.block.attention.num_heads = 4;
+  const auto model = make_causal_lm(config);
+  const auto resident = [] { return std::stod(proc_value("/proc/self/status", "VmRSS")); };
+  double after_40 = 0;
+  for (int64_t text = 0; text < 400; ++text) {
+    const std::vector<int64_t> tokens = random_tokens(2 + text * 37 % 300);
+    measure_perplexity(*model, source(tokens));
+    if (text == 39) after_40 = resident();
+  }
+  EXPECT_LE(resident(), 1.05 * after_40);
 }
 
 }  // namespace

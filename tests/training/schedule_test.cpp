@@ -60,6 +60,18 @@ TEST(Schedule, LinearInverseSqrtConstantAndWsd) {
   EXPECT_DOUBLE_EQ(wsd.at(100), 0);
 }
 
+TEST(Schedule, PlateauFallsByItsFactor) {
+  const Schedule schedule(
+      PlateauScheduleConfig{.warmup_steps = 10, .factor = 0.5, .min_learning_rate = 0.1}, 1, 0, 1);
+  EXPECT_DOUBLE_EQ(schedule.at(5), 0.5);
+  EXPECT_DOUBLE_EQ(schedule.at(1000), 1);
+  EXPECT_DOUBLE_EQ(schedule.at(1000, 1), 0.5);
+  EXPECT_DOUBLE_EQ(schedule.at(1000, 3), 0.125);
+  EXPECT_DOUBLE_EQ(schedule.at(1000, 4), 0.1);
+  EXPECT_DOUBLE_EQ(schedule.at(1, 0), 0.1);
+  EXPECT_DOUBLE_EQ(schedule.at(5, 9), 0.1);
+}
+
 TEST(Schedule, RefusesWhatHasNoEnd) {
   EXPECT_EQ(message_of<ConfigError>([] { Schedule(CosineScheduleConfig{}, 1, 0, 1); }),
             "training.schedule: cosine needs to know the last step; set training.max_steps or "

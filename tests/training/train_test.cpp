@@ -346,6 +346,32 @@ TEST_F(TrainerTest, StopsWithoutHope) {
   EXPECT_EQ(stopped.state().best.front().step, 2);
 }
 
+TEST_F(TrainerTest, ThePlateauScheduleFollowsTheMetric) {
+  struct Rates : Notices {
+    void steps(const StepReport& report) override { all.push_back(report.learning_rate); }
+    std::vector<double> all;
+  } rates;
+  task_.losses = {5, 3, 3.5, 4, 2, 2, 2, 2, 2, 2};
+  config_.schedule = PlateauScheduleConfig{.factor = 0.5, .patience = 2, .min_learning_rate = 0.2};
+  config_.learning_rate = 1;
+  const auto parts = [&] {
+    return TrainerParts{
+        .task = task_,
+        .config = config_,
+        .run = run_,
+        .observer = rates,
+        .save_model = [](const fs::path& folder) { write_file(folder / "model", "x"); }};
+  };
+  Trainer(parts()).run();
+  const std::vector<double> wanted = {1, 1, 1, 1, .5, .5, .5, .25, .25, .2};
+  EXPECT_EQ(rates.all, std::vector<double>(wanted.begin(), wanted.begin() + 8));
+  config_.max_steps = 10;
+  Trainer resumed(parts());
+  resumed.resume(run_.checkpoint(8));
+  resumed.run();
+  EXPECT_EQ(rates.all, wanted);
+}
+
 // TRN-3, TRN-9
 TEST_F(TrainerTest, NothingToLearnIsSaid) {
   task_.batches = {LogitsTask::of({kNoTarget})};
