@@ -2,6 +2,14 @@
 
 #include "nn/stream_linear.h"
 
+#if defined(__x86_64__)
+// MKL, which multiplies matrices inside LibTorch on x86, takes its AVX-512 kernels only on
+// processors whose maker is Intel, whatever the instructions that they have; it asks this function.
+// The definition in a program comes before the one in LibTorch. Measured: a training step of 0.8M
+// parameters is 1.1 times as fast on an AMD EPYC of Zen 4.
+extern "C" __attribute__((visibility("default"))) int mkl_serv_intel_cpu_true() { return 1; }
+#endif
+
 namespace zoo {
 
 Tensor project(const Tensor& x, const Tensor& weight, const Tensor& bias) {
