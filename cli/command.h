@@ -56,15 +56,18 @@ struct Command {
   std::function<int(const GlobalOptions&)> run;  ///< returns an exit code
 };
 
-/// @tparam T a command; with a member kReadsConfig = true it takes --config and --set
+/// A command with a member kReadsConfig takes --config and --set.
+template <class T>
+concept ReadsConfig = requires {
+  T::kReadsConfig;
+};
+
 template <class T>
 Command make_command(std::string name, std::string summary) {
   auto command = std::make_shared<T>();
-  return {std::move(name), std::move(summary), requires {T::kReadsConfig;
-}
-, [command](Flags& flags) { command->declare(flags); },
-    [command](const GlobalOptions& globals) { return command->run(globals); }
-};  // namespace zoo::cli
+  return {std::move(name), std::move(summary), ReadsConfig<T>,
+          [command](Flags& flags) { command->declare(flags); },
+          [command](const GlobalOptions& globals) { return command->run(globals); }};
 }
 
 // The table of main.cpp, in its order.
