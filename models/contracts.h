@@ -1,5 +1,5 @@
 #pragma once
-// What decoding, training and evaluation may know of a model.
+// What decoding, training and evaluation may know of a model. Letters of the shapes: core/shape.h.
 
 #include <memory>
 
@@ -48,6 +48,77 @@ class CausalLm : public torch::nn::Module {
 
   virtual int64_t vocab_size() const = 0;
   virtual int64_t max_length() const = 0;  ///< longest sequence, in tokens
+};
+
+/// What an encoder found in B source sequences.
+struct Encoded {
+  Tensor memory;   ///< (B, S, M), a vector for each source token, 0 at padding; M is the encoder's
+  Tensor lengths;  ///< (B) int64, the real tokens of each row
+  Tensor summary;  ///< what a recurrent decoder starts from; undefined for others
+};
+
+/// How a decoder is taught.
+struct TeachArgs {
+  /// Probability, for each step and row, that the true previous token is read and not the model's
+  /// own most probable one (Bengio et al. 2015, "Scheduled Sampling"). Below 1 the steps are taken
+  /// one after the other and draw from torch's default generator.
+  double teacher_forcing = 1;
+  Tap* tap = nullptr;  ///< observe; attention is that of the target to the source, (B, H, T, S)
+};
+
+/// A model of p(target | source), both sequences of tokens: an encoder and a decoder.
+///
+/// Sequences are padded at the right, with any ids; what stands there changes no real result. The
+/// decoder reads a begin token, then the target: its output at place i predicts token i of the
+/// target.
+class Seq2Seq : public torch::nn::Module {
+ public:
+  /// Reads the sources.
+  /// @param source (B, S) int64, ids in [0, source_vocab_size())
+  /// @param lengths (B) int64 in [1, S], on the device of `source`
+  /// @throws ShapeError if S exceeds max_source_length()
+  virtual Encoded encode(const Tensor& source, const Tensor& lengths) = 0;
+
+  /// Reads whole targets.
+  /// @param inputs (B, T) int64, ids in [0, V): the begin token, then the target without its end
+  /// @return (B, T, D), for logits()
+  /// @throws ShapeError if T exceeds max_length()
+  virtual Tensor decode(const Encoded& encoded, const Tensor& inputs, const TeachArgs& args) = 0;
+  Tensor decode(const Encoded& encoded, const Tensor& inputs) {
+    return decode(encoded, inputs, TeachArgs{});
+  }
+
+  /// Logits of the next token. Apart from decode(), so that a loss takes them at real targets only:
+  /// hidden.index({mask}) has (N, D).
+  /// @param hidden (..., D)  @return (..., V)
+  virtual Tensor logits(const Tensor& hidden) = 0;
+
+  /// logits(decode(encode(source, lengths), inputs)): (B, T, V).
+  Tensor forward(const Tensor& source, const Tensor& lengths, const Tensor& inputs) {
+    return logits(decode(encode(source, lengths), inputs));
+  }
+
+  /// A state that has read nothing yet, a row for each source, for up to `capacity` tokens. What
+  /// depends on the source alone is computed here, once.
+  ///
+  /// Beam search widens and moves rows with reorder(): the rows of one source share what was
+  /// computed of it, which is copied only when sources fall away.
+  virtual std::unique_ptr<DecodeState> start(const Encoded& encoded, int64_t capacity) = 0;
+
+  /// Reads the next token of each row.
+  /// @param tokens (B) int64  @param tap attention and hidden states with T = 1, or null
+  /// @return logits of the token after it, (B, V)
+  /// @throws ShapeError if the state is full
+  virtual Tensor step(const Tensor& tokens, DecodeState& state, Tap* tap) = 0;
+  Tensor step(const Tensor& tokens, DecodeState& state) { return step(tokens, state, nullptr); }
+
+  /// As CausalLm::replica().
+  virtual std::shared_ptr<Seq2Seq> replica() const { return nullptr; }
+
+  virtual int64_t source_vocab_size() const = 0;
+  virtual int64_t vocab_size() const = 0;         ///< V, of the target
+  virtual int64_t max_source_length() const = 0;  ///< longest source, in tokens
+  virtual int64_t max_length() const = 0;         ///< longest target, its begin token included
 };
 
 }  // namespace zoo
