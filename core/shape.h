@@ -1,8 +1,7 @@
 #pragma once
 // Letters of the shapes written beside tensors, everywhere in this project:
-//   B batch   T tokens (queries)   K keys (past and present)   D d_model   F d_ff   V vocabulary
-//   S source tokens
-//   H query heads   G key/value heads   E width of one head   L layers   N max_length
+//   B batch   T tokens (queries)   K keys (past and present)   S source tokens   D d_model   F d_ff
+//   V vocabulary   H query heads   G key/value heads   E width of one head   L layers   N max_length
 
 #include <torch/torch.h>
 

@@ -52,7 +52,7 @@ class CausalLm : public torch::nn::Module {
 
 /// What an encoder found in B source sequences.
 struct Encoded {
-  Tensor memory;   ///< (B, S, M), a vector for each source token, 0 at padding; M is the encoder's
+  Tensor memory;   ///< (B, S, M), a vector for each source token; of no meaning at padding
   Tensor lengths;  ///< (B) int64, the real tokens of each row
   Tensor summary;  ///< what a recurrent decoder starts from; undefined for others
 };

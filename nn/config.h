@@ -189,6 +189,19 @@ struct BlockConfig {
   }
 };
 
+/// Whether the widths of a block suit each other: "", or what is wrong.
+std::string check_widths(const BlockConfig& block, const PositionConfig& position, int64_t d_model);
+
+/// Which of a sequence-to-sequence model's three tables of tokens are one (Press & Wolf 2017;
+/// Vaswani et al. 2017, section 3.4).
+enum class EmbeddingTying { none, target, all };
+template <>
+struct EnumNames<EmbeddingTying> {
+  static constexpr std::array values{std::pair{EmbeddingTying::none, "none"},
+                                     std::pair{EmbeddingTying::target, "target"},
+                                     std::pair{EmbeddingTying::all, "all"}};
+};
+
 struct Gpt2InitConfig {
   static constexpr std::string_view kType = "gpt2";
   static constexpr std::string_view kAbout =

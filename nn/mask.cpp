@@ -2,6 +2,17 @@
 
 namespace zoo {
 
+namespace {
+
+/// The scores' bias where a key may be seen, minus infinity where not; the mask alone without a
+/// bias.
+Tensor with_bias(const Tensor& mask, const Tensor& bias) {
+  if (!bias.defined()) return mask;
+  return bias.masked_fill(mask.logical_not(), -std::numeric_limits<double>::infinity());
+}
+
+}  // namespace
+
 AttendOptions causal_mask(int64_t past, int64_t length, const Tensor& left_pad, const Tensor& bias,
                           torch::Device device) {
   AttendOptions options;
@@ -16,9 +27,19 @@ AttendOptions causal_mask(int64_t past, int64_t length, const Tensor& left_pad, 
     const Tensor real = keys >= left_pad.view({-1, 1, 1, 1});  // (B, 1, 1, K)
     mask = mask.logical_and(real).logical_or(keys == queries);
   }
-  options.mask = bias.defined() ? bias.masked_fill(mask.logical_not(),
-                                                   -std::numeric_limits<double>::infinity())
-                                : mask;
+  options.mask = with_bias(mask, bias);
+  return options;
+}
+
+Tensor real_tokens(const Tensor& lengths, int64_t length) {
+  if (lengths.ge(length).all().item<bool>()) return {};
+  return torch::arange(length, lengths.options()) < lengths.unsqueeze(1);
+}
+
+AttendOptions padding_mask(const Tensor& lengths, int64_t length, const Tensor& bias) {
+  AttendOptions options;
+  const Tensor real = real_tokens(lengths, length);
+  options.mask = real.defined() ? with_bias(real.unsqueeze(1).unsqueeze(1), bias) : bias;
   return options;
 }
 

@@ -22,7 +22,9 @@ PositionTables AlibiPositionImpl::prepare(const PositionSpan& span, const Tensor
   PositionTables tables = PositionImpl::prepare(span, like);
   const auto options = torch::dtype(torch::kFloat32).device(like.device());
   const Tensor keys = torch::arange(span.past + span.length, options);
-  const Tensor distance = keys.narrow(0, span.past, span.length).unsqueeze(1) - keys;  // (T, K)
+  // Between an encoder's tokens, which see both sides; a causal mask hides the later ones.
+  const Tensor distance =
+      (keys.narrow(0, span.past, span.length).unsqueeze(1) - keys).abs();  // (T, K)
   tables.bias = (-slopes_.view({1, -1, 1, 1}) * distance).to(like.scalar_type());
   return tables;
 }
