@@ -1,6 +1,6 @@
 #include "models/gpt_config.h"
 
-#include "core/error.h"
+#include "models/presets.h"
 
 namespace zoo {
 
@@ -59,13 +59,8 @@ GptConfig modern() {
   return config;
 }
 
-struct Preset {
-  const char* name;
-  GptConfig config;
-};
-
-const std::vector<Preset>& presets() {
-  static const std::vector<Preset> all = {
+const std::vector<Preset<GptConfig>>& presets() {
+  static const std::vector<Preset<GptConfig>> all = {
       {"nanogpt-cpu", nanogpt(64, 4, 4, 128, 0.0)},
       {"nanogpt-gpu", nanogpt(256, 6, 6, 384, 0.2)},
       {"gpt2", gpt2(12, 12, 768)},
@@ -80,16 +75,8 @@ const std::vector<Preset>& presets() {
 
 }  // namespace
 
-std::vector<std::string> GptConfig::preset_names() {
-  std::vector<std::string> names;
-  for (const Preset& preset : presets()) names.emplace_back(preset.name);
-  return names;
-}
+std::vector<std::string> GptConfig::preset_names() { return names_of(presets()); }
 
-GptConfig GptConfig::preset(const std::string& name) {
-  for (const Preset& preset : presets())
-    if (preset.name == name) return preset.config;
-  throw ConfigError("unknown preset \"" + name + "\"");
-}
+GptConfig GptConfig::preset(const std::string& name) { return find_preset(presets(), name); }
 
 }  // namespace zoo

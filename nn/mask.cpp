@@ -36,9 +36,8 @@ Tensor real_tokens(const Tensor& lengths, int64_t length) {
   return torch::arange(length, lengths.options()) < lengths.unsqueeze(1);
 }
 
-AttendOptions padding_mask(const Tensor& lengths, int64_t length, const Tensor& bias) {
+AttendOptions padding_mask(const Tensor& real, const Tensor& bias) {
   AttendOptions options;
-  const Tensor real = real_tokens(lengths, length);
   options.mask = real.defined() ? with_bias(real.unsqueeze(1).unsqueeze(1), bias) : bias;
   return options;
 }

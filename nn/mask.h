@@ -14,14 +14,13 @@ namespace zoo {
 AttendOptions causal_mask(int64_t past, int64_t length, const Tensor& left_pad, const Tensor& bias,
                           torch::Device device);
 
-/// The mask of queries that see every real key of sequences padded at the right.
-/// @param lengths (B) int64 in [1, K]  @param length K  @param bias (1, H, T, K) added to the
-/// scores, or undefined
-/// @return options with mask set, if there is padding or a bias
-AttendOptions padding_mask(const Tensor& lengths, int64_t length, const Tensor& bias);
-
 /// Which places of sequences padded at the right hold tokens: (B, length) bool, or undefined where
 /// all do. @param lengths (B) int64
 Tensor real_tokens(const Tensor& lengths, int64_t length);
+
+/// The mask of queries that see every real key, before and after them.
+/// @param real (B, K) bool, or undefined: all are  @param bias (1, H, T, K) added to the scores, or
+/// undefined
+AttendOptions padding_mask(const Tensor& real, const Tensor& bias);
 
 }  // namespace zoo
