@@ -221,6 +221,71 @@ struct XavierInitConfig {
   void fields(auto&&) {}
 };
 
-using InitConfig = std::variant<Gpt2InitConfig, XavierInitConfig>;
+struct UniformInitConfig {
+  static constexpr std::string_view kType = "uniform";
+  static constexpr std::string_view kAbout =
+      "Uniform in [-scale, scale] (Sutskever et al. 2014, section 3.4)";
+  double scale = 0.08;
+  void fields(auto&& visit) {
+    visit("scale", scale, positive(), "largest absolute value of weights and embeddings");
+  }
+};
+
+using InitConfig = std::variant<Gpt2InitConfig, XavierInitConfig, UniformInitConfig>;
+
+// ---- recurrent networks ----------------------------------------------------------------------
+
+enum class RecurrentCell { tanh, lstm, gru };
+template <>
+struct EnumNames<RecurrentCell> {
+  static constexpr std::array values{std::pair{RecurrentCell::tanh, "tanh"},
+                                     std::pair{RecurrentCell::lstm, "lstm"},
+                                     std::pair{RecurrentCell::gru, "gru"}};
+};
+
+struct NoSourceAttentionConfig {
+  static constexpr std::string_view kType = "none";
+  static constexpr std::string_view kAbout =
+      "No attention: the source is one vector (Sutskever et al. 2014; Cho et al. 2014)";
+  void fields(auto&&) {}
+};
+
+struct BahdanauAttentionConfig {
+  static constexpr std::string_view kType = "bahdanau";
+  static constexpr std::string_view kAbout =
+      "Additive scores, v . tanh(W s + U h), with U h computed once (Bahdanau et al. 2015, "
+      "\"Neural "
+      "Machine Translation by Jointly Learning to Align and Translate\", appendix A.1.2)";
+  int64_t d_attention = 0;
+  void fields(auto&& visit) {
+    visit("d_attention", d_attention, non_negative(), "width of the tanh; 0: d_hidden");
+  }
+};
+
+struct DotAttentionConfig {
+  static constexpr std::string_view kType = "dot";
+  static constexpr std::string_view kAbout =
+      "Scores s . h (Luong et al. 2015, \"Effective Approaches to Attention-based Neural Machine "
+      "Translation\", section 3.1)";
+  void fields(auto&&) {}
+};
+
+struct GeneralAttentionConfig {
+  static constexpr std::string_view kType = "general";
+  static constexpr std::string_view kAbout = "Scores s W h (Luong et al. 2015, section 3.1)";
+  void fields(auto&&) {}
+};
+
+struct ScaledDotAttentionConfig {
+  static constexpr std::string_view kType = "scaled_dot";
+  static constexpr std::string_view kAbout =
+      "Scores s . h / sqrt(width) (Vaswani et al. 2017, section 3.2.1)";
+  void fields(auto&&) {}
+};
+
+/// How a recurrent decoder looks at the source.
+using SourceAttentionConfig =
+    std::variant<BahdanauAttentionConfig, NoSourceAttentionConfig, DotAttentionConfig,
+                 GeneralAttentionConfig, ScaledDotAttentionConfig>;
 
 }  // namespace zoo

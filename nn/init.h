@@ -8,8 +8,9 @@
 namespace zoo {
 
 /// Draws every parameter of `module` from torch's default generator, by kind: projections and
-/// embeddings as `config` says, biases 0, norm weights 1.
-/// @param num_layers L of the scaled residual projections
-void init_parameters(torch::nn::Module& module, const InitConfig& config, int64_t num_layers);
+/// embeddings as `config` says, biases 0, norm weights 1. Recurrent weights are drawn a gate at a
+/// time, or orthogonal, as the layers' own options say.
+/// @param residual_writes how many projections write into the residual stream, for their scale
+void init_parameters(torch::nn::Module& module, const InitConfig& config, int64_t residual_writes);
 
 }  // namespace zoo

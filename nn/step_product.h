@@ -3,8 +3,6 @@
 // factors: the matrix's gradient is one large product when all steps are through, where autograd
 // would add up as many small ones.
 
-#include <memory>
-
 #include "core/shape.h"
 
 namespace zoo {
@@ -14,19 +12,18 @@ class StepProduct {
   StepProduct() = default;
   /// @param matrix (in, out), or (B, in, out): one for each row of x
   explicit StepProduct(const Tensor& matrix);
-  /// addend + x matrix.
-  /// @param x (B, in), or (B, T, in) with a batch of matrices  @param addend as the result, or
-  /// undefined
+  /// addend + x matrix, in the dtype of the matrix.
+  /// @param x (B, in), or (B, T, in) with a batch of matrices  @param addend of the result's shape,
+  /// or a bias (out), or undefined
   /// @return (B, out), or (B, T, out)
   Tensor operator()(const Tensor& x, const Tensor& addend = {}) const;
-
-  /// The matrix of a projection, (out, in), as it stands in a module.
-  static StepProduct of_weight(const Tensor& weight) { return StepProduct(weight.t()); }
 
   struct Notes;
 
  private:
-  std::shared_ptr<Notes> notes_;
+  Tensor matrix_;
+  c10::intrusive_ptr<Notes> notes_;  // null without gradient
+  Tensor anchor_;                    // what autograd sees of the matrix
 };
 
 /// Additive scores (Bahdanau et al. 2015, appendix A.1.2) step after step, with the same economy.
@@ -41,7 +38,9 @@ class StepAdditiveScores {
   struct Notes;
 
  private:
-  std::shared_ptr<Notes> notes_;
+  Tensor keys_, v_;
+  c10::intrusive_ptr<Notes> notes_;
+  Tensor anchor_;
 };
 
 }  // namespace zoo
