@@ -75,23 +75,33 @@ FolderConfig read_folder_config(const fs::path& folder) {
   return found;
 }
 
+/// Writes out what follows from other values, so that two ways of saying the same are equal.
+void write_out(BlockConfig& block, int64_t d_model) {
+  block.attention.num_kv_heads = block.attention.kv_heads();
+  std::visit([&](auto& part) { part.d_ff = part.inner_width(d_model); }, block.feed_forward);
+}
+void write_out(GptConfig& config) { write_out(config.block, config.d_model); }
+void write_out(TransformerConfig& config) { write_out(config.block, config.d_model); }
+void write_out(RnnSeq2SeqConfig& config) {
+  config.d_encoder = config.encoder_width();
+  config.d_readout = config.readout_width();
+  if (auto* additive = std::get_if<BahdanauAttentionConfig>(&config.attention))
+    additive->d_attention = additive->width(config.d_hidden);
+}
+
 /// The config as far as it decides what the weights mean. Shapes are not part of it: tensors tell.
 Json meaning_of(ModelConfig config) {
-  Json json = std::visit(
-      [](GptConfig& gpt) {
-        gpt.block.attention.num_kv_heads = gpt.block.attention.kv_heads();
-        std::visit([&](auto& part) { part.d_ff = part.inner_width(gpt.d_model); },
-                   gpt.block.feed_forward);
-        return config_to_json(gpt);
-      },
-      config);
-  for (const char* key : {"dropout", "init", "vocab_size", "max_length", "tie_embeddings"})
+  std::visit([](auto& model) { write_out(model); }, config);
+  Json json = config_to_json(config);
+  for (const char* key : {"dropout", "init", "orthogonal", "forget_bias", "source_vocab_size",
+                          "vocab_size", "max_source_length", "max_length", "tie_embeddings"})
     json.erase(key);
   return json;
 }
 
+/// Of a family's model, which ties two tables or none.
 bool ties_embeddings(const ModelConfig& config) {
-  return std::visit([](const auto& model) { return model.tie_embeddings; }, config);
+  return std::get<GptConfig>(config).tie_embeddings;
 }
 
 // ---- weights ---------------------------------------------------------------------------------
@@ -126,7 +136,7 @@ void untie_if_output_differs(ModelConfig& config, const WeightFiles& files,
   const std::string output = name_in_files(files, family, family->output);
   if (embedding.empty() || output.empty()) return;
   if (!at::equal(files.tensor(embedding), files.tensor(output)))
-    std::visit([](auto& model) { model.tie_embeddings = false; }, config);
+    std::get<GptConfig>(config).tie_embeddings = false;
 }
 
 /// One parameter and the tensors it is made of.
@@ -308,7 +318,7 @@ LoadedModel load_model(const fs::path& path, const LoadOptions& options) {
 
   const WeightFiles files(loaded.folder);
   untie_if_output_differs(loaded.config, files, found.family);
-  loaded.model = make_causal_lm(loaded.config, Parameters::allocated);
+  loaded.model = make_model(loaded.config, Parameters::allocated);
   const auto assignments = match_weights(*loaded.model, loaded.config, files, found.family);
   transfer(assignments, Transfer::adopt, options.device, options.dtype);
   loaded.model->to(options.device, options.dtype);  // the buffers
@@ -338,8 +348,7 @@ void save_model(const fs::path& folder, const torch::nn::Module& model, const Mo
     hf["architectures"] = Json::array({std::string(family->architecture)});
     hf.update(*family->write_config(config));
   } else {
-    hf["model_type"] =
-        kOwnType + std::visit([](const auto& c) { return std::string(c.kType); }, config);
+    hf["model_type"] = kOwnType + std::string(model_type(config));
     hf["comment"] =
         "A shape that no model of Hugging Face's library has: only transformer-zoo opens this "
         "folder; "

@@ -34,14 +34,21 @@ struct LoadOptions {
 
 /// A model with all that is needed to use it.
 struct LoadedModel {
-  std::shared_ptr<CausalLm> model;       ///< in evaluation mode
-  std::shared_ptr<Tokenizer> tokenizer;  ///< null if the folder holds none
+  std::shared_ptr<torch::nn::Module> model;  ///< in evaluation mode
+  std::shared_ptr<Tokenizer> tokenizer;      ///< null if the folder holds none
   ModelConfig config;
   GenerationOptions generation;  ///< defaults from generation_config.json
   SpecialIds
       special_ids;  ///< as generation_config.json or config.json name them, else the tokenizer
   Json project;     ///< zoo.json's config (four sections); null in a Hugging Face folder
   fs::path folder;
+
+  /// The model as the contract that the caller needs: CausalLm or Seq2Seq.
+  /// @throws ConfigError if the folder holds another kind
+  template <class Contract>
+  std::shared_ptr<Contract> as() const {
+    return as_kind<Contract>(model, utf8(folder));
+  }
 };
 
 /// Opens a run folder, a checkpoint folder or a Hugging Face folder of a known family. Weights of

@@ -22,6 +22,21 @@ std::string escaped(std::string text) {
 
 std::string code(const std::string& text) { return text.empty() ? "" : "`" + escaped(text) + "`"; }
 
+/// "Presets of `gpt`: …", a paragraph for each model.
+std::string presets_text() {
+  std::string text, type;
+  for (const ModelPreset& preset : model_presets()) {
+    if (preset.type == type) {
+      text += ", ";
+    } else {
+      type = preset.type;
+      text += cat(text.empty() ? "" : ".\n\n", "Presets of `", type, "`: ");
+    }
+    text += "`" + preset.name + "`";
+  }
+  return text + ".\n\n";
+}
+
 /// Every key as Markdown: docs/config-reference.md.
 std::string reference() {
   const ProjectConfig defaults;
@@ -50,8 +65,7 @@ std::string reference() {
       text += cat("\n## `", doc.path, "`: ", doc.meaning, "\n\n");
       const std::string choices = alternatives_of(doc.path);
       if (!choices.empty()) text += choices + "\n";
-      if (doc.path == "model")
-        text += cat("Presets of `gpt`: `", join(GptConfig::preset_names(), "`, `"), "`.\n\n");
+      if (doc.path == "model") text += presets_text();
       text += "| key | type | default | bounds | meaning |\n|---|---|---|---|---|\n";
       continue;
     }

@@ -171,6 +171,7 @@ struct Generate {
 
   // Set by run().
   LoadedModel loaded;
+  std::shared_ptr<CausalLm> model;
   GenerationOptions options;
   GenerateArgs args;
   bool jsonl = false, stream = false, lines = false;
@@ -248,6 +249,7 @@ struct Generate {
 
     const Runtime runtime = start_runtime(globals);
     loaded = load_model(utf8_path(model_path), {.device = runtime.device, .dtype = runtime.dtype});
+    model = loaded.as<CausalLm>();
     if (!loaded.tokenizer)
       throw DataError(model_path +
                       ": holds no tokenizer, so no text can be read or written; add its "
@@ -319,7 +321,7 @@ struct Generate {
     prompt_count += std::ssize(prompts);
     if (stream && echo && !prompts.empty()) out() << written(texts.front()) << std::flush;
     const Clock::time_point start = Clock::now();
-    const auto outputs = generate(*loaded.model, prompts, options, args);
+    const auto outputs = generate(*model, prompts, options, args);
     totals.seconds += std::chrono::duration<double>(Clock::now() - start).count();
 
     auto next = outputs.begin();
@@ -346,10 +348,10 @@ struct Generate {
     const std::string where = lines ? cat("prompt in line ", line_number, ": ") : "prompt: ";
     try {
       std::vector<int64_t> ids = encode_prompt(*loaded.tokenizer, text, {.special = special});
-      if (std::ssize(ids) > loaded.model->max_length())
+      if (std::ssize(ids) > model->max_length())
         log_warning(where, with_thousands(std::ssize(ids)),
                     " tokens are more than the model's context of ",
-                    with_thousands(loaded.model->max_length()), "; the oldest are left out");
+                    with_thousands(model->max_length()), "; the oldest are left out");
       return ids;
     } catch (const DataError& error) {
       throw DataError(where + error.what());
@@ -413,7 +415,7 @@ struct Generate {
     if (reason == FinishReason::stop) return "a stop text (stop)";
     return options.max_new_tokens > 0
                ? cat("max-new-tokens ", options.max_new_tokens, " (length)")
-               : cat("the model's context of ", loaded.model->max_length(), " tokens (length)");
+               : cat("the model's context of ", model->max_length(), " tokens (length)");
   }
 };
 

@@ -53,6 +53,39 @@ std::string dtype_name(torch::Dtype dtype) {
   return found == names.end() ? c10::toString(dtype) : found->second;
 }
 
+std::string type_of(const auto& variant) {
+  return std::visit([](const auto& v) { return std::string(v.kType); }, variant);
+}
+
+std::string parts_of(const PositionConfig& position, const BlockConfig& block) {
+  return cat(type_of(position), " positions, ", type_of(block.norm), " norm (",
+             enum_name(block.placement), "), ", type_of(block.feed_forward), " feed-forward");
+}
+
+/// What a model is made of, in a line.
+std::string summary(const GptConfig& config) {
+  return cat(parts_of(config.position, config.block), ", ",
+             config.tie_embeddings ? "tied" : "untied", " output");
+}
+std::string summary(const TransformerConfig& config) {
+  return cat(config.encoder_layers, " + ", config.decoder_layers, " layers, ",
+             parts_of(config.position, config.block),
+             ", tied embeddings: ", enum_name(config.tie_embeddings));
+}
+std::string summary(const RnnSeq2SeqConfig& config) {
+  return cat(config.encoder_layers, " + ", config.decoder_layers, " layers of ",
+             enum_name(config.cell), ", ", config.bidirectional ? "bidirectional" : "forward",
+             " encoder, attention: ", type_of(config.attention),
+             ", readout: ", enum_name(config.readout),
+             ", tied embeddings: ", enum_name(config.tie_embeddings));
+}
+
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (const ModelPreset& preset : model_presets()) names.push_back(preset.name);
+  return names;
+}
+
 struct Inspect {
   static constexpr bool kReadsConfig = true;
   std::string target;
@@ -98,7 +131,7 @@ struct Inspect {
       throw ConfigError(
           cat("inspect: no model was given; name a folder, a .safetensors file, a config file or a "
               "preset: ",
-              join(GptConfig::preset_names(), ", ")));
+              join(preset_names(), ", ")));
     if (stats && !tensors)
       throw ConfigError("--stats: needs --tensors, whose tensors it describes; add it");
     const fs::path path = utf8_path(target);
@@ -133,19 +166,21 @@ struct Inspect {
     }
     std::vector<std::string> files;
     std::vector<ConfigSetting> preset;
-    const std::vector<std::string> presets = GptConfig::preset_names();
-    if (std::find(presets.begin(), presets.end(), target) != presets.end() && !fs::exists(path)) {
-      Json json{{"model", {{"type", "gpt"}, {"preset", target}}}};
+    const std::vector<ModelPreset> presets = model_presets();
+    const auto preset_named = std::find_if(
+        presets.begin(), presets.end(), [&](const auto& preset) { return preset.name == target; });
+    if (preset_named != presets.end() && !fs::exists(path)) {
+      Json json{{"model", {{"type", std::string(preset_named->type)}, {"preset", target}}}};
       for (const ConfigSetting& setting : settings_of(globals)) merge_setting(json, setting);
       subject.model = zoo::read_project(json, cat(target, " + --set#")).model;
       return subject;
     }
     if (!target.empty()) {
       if (!fs::exists(path)) {
-        const std::string guess = nearest(target, presets);
+        const std::string guess = nearest(target, preset_names());
         throw DataError(cat(target, ": no such folder, file or preset",
                             guess.empty() ? "" : cat("; did you mean \"", guess, "\"?"),
-                            guess.empty() ? "; " : " ", "presets: ", join(presets, ", ")));
+                            guess.empty() ? "; " : " ", "presets: ", join(preset_names(), ", ")));
       }
       files.push_back(target);
     }
@@ -160,12 +195,11 @@ struct Inspect {
 
   int report(const GlobalOptions& globals, const fs::path& path) {
     const Subject subject = find_subject(globals, path);
-    const auto& config = std::get<GptConfig>(subject.model);
-    if (context > config.max_length)
+    const int64_t longest = longest_context(subject.model);
+    if (context > longest)
       throw ConfigError(cat("--context: ", context,
-                            " is refused; allowed: 1 to the model's max_length ",
-                            config.max_length));
-    const int64_t tokens = context == 0 ? config.max_length : context;
+                            " is refused; allowed: 1 to the model's max_length ", longest));
+    const int64_t tokens = context == 0 ? longest : context;
     const int64_t bytes = globals.dtype == "bfloat16" ? 2 : 4;
     const std::vector<ParameterCost> costs = parameter_costs(subject.model);
     const int64_t total = parameter_count(subject.model);
@@ -173,25 +207,14 @@ struct Inspect {
         training_memory(subject.model, {batch_size, tokens, subject.optimizer_states, bytes == 2});
     const double cache = kv_cache_bytes(subject.model, batch_size, tokens, bytes);
     const double forward = forward_flops(subject.model, tokens);
-    if (config.vocab_size == 0)
+    if (std::visit([](const auto& model) { return model.vocab_size; }, subject.model) == 0)
       log_warning(
           "vocab_size is 0, the tokenizer's size once there is one: V counts as 0 here; "
           "--set model.vocab_size=N counts it");
 
     std::map<std::string, int64_t> groups;
     for (const ParameterCost& cost : costs) groups[cost.part] += cost.count();
-    const auto& attention = config.block.attention;
-    const int64_t d_ff = std::visit([&](const auto& f) { return f.inner_width(config.d_model); },
-                                    config.block.feed_forward);
-    const std::vector<std::pair<std::string, int64_t>> letters = {
-        {"V", config.vocab_size},
-        {"N", config.max_length},
-        {"L", config.num_layers},
-        {"D", config.d_model},
-        {"H", attention.num_heads},
-        {"G", attention.kv_heads()},
-        {"E", config.d_model / attention.num_heads},
-        {"F", d_ff}};
+    const auto letters = letter_sizes(subject.model);
 
     if (globals.json) {
       Json json;
@@ -226,13 +249,8 @@ struct Inspect {
 
     const bool all = !parameters && !memory && !flops;
     if (all || parameters) {
-      const auto type = [](const auto& variant) {
-        return std::visit([](const auto& v) { return std::string(v.kType); }, variant);
-      };
-      out() << "gpt: " << type(config.position) << " positions, " << type(config.block.norm)
-            << " norm (" << enum_name(config.block.placement) << "), "
-            << type(config.block.feed_forward) << " feed-forward, "
-            << (config.tie_embeddings ? "tied" : "untied") << " output\n";
+      out() << model_type(subject.model) << ": "
+            << std::visit([](const auto& model) { return summary(model); }, subject.model) << '\n';
       if (!subject.tokenizer.empty()) out() << "tokenizer: " << subject.tokenizer << '\n';
       std::vector<std::string> legend;
       for (const auto& [letter, value] : letters)

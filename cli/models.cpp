@@ -26,10 +26,10 @@ struct Models {
                                    {"default", doc.is_default},
                                    {"keys", doc.keys},
                                    {"about", doc.about}});
-      for (const std::string& name : GptConfig::preset_names())
-        json["presets"].push_back({{"model", "gpt"},
-                                   {"preset", name},
-                                   {"config", config_to_json(GptConfig::preset(name))}});
+      for (const ModelPreset& preset : model_presets())
+        json["presets"].push_back({{"model", std::string(preset.type)},
+                                   {"preset", preset.name},
+                                   {"config", config_to_json(preset.config)}});
       out() << json.dump(2) << '\n';
       return kDone;
     }
@@ -43,20 +43,18 @@ struct Models {
             << '\n';
       if (!doc.keys.empty()) out() << "    keys: " << join(doc.keys, ", ") << '\n';
     }
-    out() << "\npresets of the model \"gpt\", as in \"model\": {\"type\": \"gpt\", \"preset\": "
-             "\"gpt2\"}\n";
-    Table table({"preset", "parameters", "layers", "d_model", "heads", "kv heads", "context",
-                 "vocabulary"});
-    for (const std::string& name : GptConfig::preset_names()) {
-      const GptConfig config = GptConfig::preset(name);
-      const AttentionConfig& attention = config.block.attention;
-
-      table.add({name,
-                 with_thousands(parameter_count(config)) + (config.vocab_size == 0 ? " + V D" : ""),
-                 std::to_string(config.num_layers), std::to_string(config.d_model),
-                 std::to_string(attention.num_heads), std::to_string(attention.kv_heads()),
-                 with_thousands(config.max_length),
-                 config.vocab_size == 0 ? "the tokenizer's" : with_thousands(config.vocab_size)});
+    out() << "\npresets, as in \"model\": {\"type\": \"gpt\", \"preset\": \"gpt2\"}\n";
+    Table table({"model", "preset", "parameters", "sizes"});
+    for (const ModelPreset& preset : model_presets()) {
+      bool open = false;  // a vocabulary is still the tokenizer's
+      std::vector<std::string> sizes;
+      for (const auto& [letter, size] : letter_sizes(preset.config)) {
+        open |= size == 0;
+        if (size > 0) sizes.push_back(letter + " " + with_thousands(size));
+      }
+      table.add({std::string(preset.type), preset.name,
+                 with_thousands(parameter_count(preset.config)) + (open ? " + vocabulary" : ""),
+                 join(sizes, "  ")});
     }
     table.print(out());
     return kDone;

@@ -31,6 +31,8 @@ struct DecodeArgs {
 /// A decoder-only language model: p(next token | tokens so far).
 class CausalLm : public torch::nn::Module {
  public:
+  static constexpr std::string_view kKind = "language model";  ///< in messages
+
   /// Logits of the next token at every position.
   /// @param tokens (B, T) int64, ids in [0, V)
   /// @return (B, T, V), or (B, 1, V) with args.last_only
@@ -73,6 +75,8 @@ struct TeachArgs {
 /// target.
 class Seq2Seq : public torch::nn::Module {
  public:
+  static constexpr std::string_view kKind = "sequence-to-sequence model";
+
   /// Reads the sources.
   /// @param source (B, S) int64, ids in [0, source_vocab_size())
   /// @param lengths (B) int64 in [1, S], on the device of `source`

@@ -1,25 +1,36 @@
 #include "models/cost.h"
 
+#include <algorithm>
+
+#include "core/error.h"
+
 namespace zoo {
 
 namespace {
 
+/// The widths of a block.
 struct Sizes {
   int64_t d_model, heads, kv_heads, head_dim, d_ff;
   bool gated;
 };
 
-Sizes sizes_of(const GptConfig& config) {
-  const AttentionConfig& attention = config.block.attention;
-  const int64_t d_ff = std::visit([&](const auto& f) { return f.inner_width(config.d_model); },
-                                  config.block.feed_forward);
-  return {config.d_model,
+Sizes sizes_of(const BlockConfig& block, int64_t d_model) {
+  const AttentionConfig& attention = block.attention;
+  const int64_t d_ff =
+      std::visit([&](const auto& f) { return f.inner_width(d_model); }, block.feed_forward);
+  return {d_model,
           attention.num_heads,
           attention.kv_heads(),
-          config.d_model / attention.num_heads,
+          d_model / attention.num_heads,
           d_ff,
-          std::holds_alternative<GatedFeedForwardConfig>(config.block.feed_forward)};
+          std::holds_alternative<GatedFeedForwardConfig>(block.feed_forward)};
 }
+
+int64_t gates_of(RecurrentCell cell) {
+  return cell == RecurrentCell::lstm ? 4 : cell == RecurrentCell::gru ? 3 : 1;
+}
+
+double real(int64_t number) { return static_cast<double>(number); }
 
 /// Collects parameters as the modules register them.
 class Collector {
@@ -51,9 +62,44 @@ class Collector {
   std::vector<ParameterCost> found_;
 };
 
+// ---- parameters ------------------------------------------------------------------------------
+
+void add_heads(Collector& parameters, const AttentionConfig& attention, const Sizes& s,
+               const std::string& name) {
+  parameters.linear("attention", name + ".out", "D", "H E", s.d_model, s.heads * s.head_dim,
+                    attention.bias);
+  if (!attention.qk_norm) return;
+  parameters.norm(RmsNormConfig{}, name + ".q_norm", "E", s.head_dim);
+  parameters.norm(RmsNormConfig{}, name + ".k_norm", "E", s.head_dim);
+}
+
+void add_attention(Collector& parameters, const AttentionConfig& attention, const Sizes& s) {
+  parameters.linear("attention", "attention.qkv", "(H + 2G) E", "D",
+                    (s.heads + 2 * s.kv_heads) * s.head_dim, s.d_model, attention.bias);
+  add_heads(parameters, attention, s, "attention");
+}
+
+void add_cross_attention(Collector& parameters, const AttentionConfig& attention, const Sizes& s) {
+  parameters.linear("attention", "cross_attention.q", "H E", "D", s.heads * s.head_dim, s.d_model,
+                    attention.bias);
+  parameters.linear("attention", "cross_attention.kv", "2G E", "D", 2 * s.kv_heads * s.head_dim,
+                    s.d_model, attention.bias);
+  add_heads(parameters, attention, s, "cross_attention");
+}
+
+void add_feed_forward(Collector& parameters, const FeedForwardConfig& config, const Sizes& s) {
+  const bool bias = std::visit([](const auto& f) { return f.bias; }, config);
+  if (s.gated)
+    parameters.linear("feed_forward", "feed_forward.gate_up", "2F", "D", 2 * s.d_ff, s.d_model,
+                      bias);
+  else
+    parameters.linear("feed_forward", "feed_forward.up", "F", "D", s.d_ff, s.d_model, bias);
+  parameters.linear("feed_forward", "feed_forward.down", "D", "F", s.d_model, s.d_ff, bias);
+}
+
 std::vector<ParameterCost> costs(const GptConfig& config) {
-  const Sizes s = sizes_of(config);
   const BlockConfig& block = config.block;
+  const Sizes s = sizes_of(block, config.d_model);
   Collector parameters;
   parameters.add("embedding", "token_embedding.weight", "(V, D)", {config.vocab_size, s.d_model});
   if (std::holds_alternative<LearnedPositionConfig>(config.position))
@@ -61,22 +107,9 @@ std::vector<ParameterCost> costs(const GptConfig& config) {
 
   parameters.enter("blocks.*.", config.num_layers);
   parameters.norm(block.norm, "norm1", "D", s.d_model);
-  parameters.linear("attention", "attention.qkv", "(H + 2G) E", "D",
-                    (s.heads + 2 * s.kv_heads) * s.head_dim, s.d_model, block.attention.bias);
-  parameters.linear("attention", "attention.out", "D", "H E", s.d_model, s.heads * s.head_dim,
-                    block.attention.bias);
-  if (block.attention.qk_norm) {
-    parameters.norm(RmsNormConfig{}, "attention.q_norm", "E", s.head_dim);
-    parameters.norm(RmsNormConfig{}, "attention.k_norm", "E", s.head_dim);
-  }
+  add_attention(parameters, block.attention, s);
   parameters.norm(block.norm, "norm2", "D", s.d_model);
-  const bool bias = std::visit([](const auto& f) { return f.bias; }, block.feed_forward);
-  if (s.gated)
-    parameters.linear("feed_forward", "feed_forward.gate_up", "2F", "D", 2 * s.d_ff, s.d_model,
-                      bias);
-  else
-    parameters.linear("feed_forward", "feed_forward.up", "F", "D", s.d_ff, s.d_model, bias);
-  parameters.linear("feed_forward", "feed_forward.down", "D", "F", s.d_model, s.d_ff, bias);
+  add_feed_forward(parameters, block.feed_forward, s);
 
   parameters.enter("", 1);
   if (block.placement == NormPlacement::pre)
@@ -86,50 +119,273 @@ std::vector<ParameterCost> costs(const GptConfig& config) {
   return parameters.take();
 }
 
-double flops(const GptConfig& config, int64_t keys) {
-  const Sizes s = sizes_of(config);
-  const double attention_width = static_cast<double>(s.heads * s.head_dim);
-  const double projections =
-      static_cast<double>(s.d_model) *
-      static_cast<double>((s.heads + 2 * s.kv_heads) * s.head_dim + s.heads * s.head_dim);
-  const double feed_forward =
-      static_cast<double>(s.d_model) * static_cast<double>(s.d_ff) * (s.gated ? 3 : 2);
-  const double scores_and_values = 2 * static_cast<double>(keys) * attention_width;
-  const double output = static_cast<double>(s.d_model) * static_cast<double>(config.vocab_size);
-  return 2 * (static_cast<double>(config.num_layers) *
-                  (projections + feed_forward + scores_and_values) +
-              output);
+std::vector<ParameterCost> costs(const TransformerConfig& config) {
+  const BlockConfig& block = config.block;
+  const Sizes s = sizes_of(block, config.d_model);
+  const bool pre = block.placement == NormPlacement::pre;
+  Collector parameters;
+  if (config.tie_embeddings != EmbeddingTying::all)
+    parameters.add("embedding", "source_embedding.weight", "(U, D)",
+                   {config.source_vocab_size, s.d_model});
+  parameters.add("embedding", "target_embedding.weight", "(V, D)", {config.vocab_size, s.d_model});
+  if (std::holds_alternative<LearnedPositionConfig>(config.position)) {
+    parameters.add("position", "source_position.weight", "(M, D)",
+                   {config.max_source_length, s.d_model});
+    parameters.add("position", "target_position.weight", "(N, D)", {config.max_length, s.d_model});
+  }
+
+  parameters.enter("encoder_blocks.*.", config.encoder_layers);
+  parameters.norm(block.norm, "norm1", "D", s.d_model);
+  add_attention(parameters, block.attention, s);
+  parameters.norm(block.norm, "norm2", "D", s.d_model);
+  add_feed_forward(parameters, block.feed_forward, s);
+  parameters.enter("", 1);
+  if (pre) parameters.norm(block.norm, "encoder_norm", "D", s.d_model);
+
+  parameters.enter("decoder_blocks.*.", config.decoder_layers);
+  parameters.norm(block.norm, "norm1", "D", s.d_model);
+  add_attention(parameters, block.attention, s);
+  parameters.norm(block.norm, "norm2", "D", s.d_model);
+  add_cross_attention(parameters, block.attention, s);
+  parameters.norm(block.norm, "norm3", "D", s.d_model);
+  add_feed_forward(parameters, block.feed_forward, s);
+  parameters.enter("", 1);
+  if (pre) parameters.norm(block.norm, "decoder_norm", "D", s.d_model);
+  if (config.tie_embeddings == EmbeddingTying::none)
+    parameters.linear("output", "output", "V", "D", config.vocab_size, s.d_model, false);
+  return parameters.take();
 }
 
-/// Numbers that autograd keeps of one token in one block.
-double kept_in_block(const GptConfig& config, int64_t tokens) {
-  const Sizes s = sizes_of(config);
-  const auto d_model = static_cast<double>(s.d_model);
-  const auto d_ff = static_cast<double>(s.d_ff);
-  const auto queries = static_cast<double>(s.heads * s.head_dim);
-  const auto keys = static_cast<double>(s.kv_heads * s.head_dim);
-  double kept = 4 * d_model;              // inputs and outputs of both norms
-  kept += queries + 2 * keys;             // q, k, v
-  kept += 2 * queries;                    // attended values, before and after the heads are joined
-  kept += s.gated ? 4 * d_ff : 2 * d_ff;  // products and activations
-  if (config.block.attention.qk_norm) kept += queries + keys;
-  if (std::holds_alternative<RopePositionConfig>(config.position)) kept += queries + keys;
-  if (config.dropout.residual > 0) kept += 2 * d_model;
+/// Inputs of layer `layer` of the encoder.
+int64_t encoder_input(const RnnSeq2SeqConfig& config, int64_t layer) {
+  return layer == 0 ? config.d_embedding : config.memory_width();
+}
+int64_t decoder_input(const RnnSeq2SeqConfig& config, int64_t layer) {
+  return layer == 0 ? config.d_embedding + config.fed_width() : config.d_hidden;
+}
+int64_t readout_input(const RnnSeq2SeqConfig& config) {
+  return config.d_hidden + config.context_width() +
+         (config.readout == Readout::deep ? config.d_embedding : 0);
+}
+
+std::vector<ParameterCost> costs(const RnnSeq2SeqConfig& config) {
+  const int64_t gates = gates_of(config.cell), d_hidden = config.d_hidden;
+  const int64_t memory = config.memory_width();
+  Collector parameters;
+  const auto layer = [&](const std::string& name, const std::string& suffix,
+                         const std::string& width, int64_t hidden, int64_t input) {
+    const std::string rows = cat(gates, width), all = "(" + rows + ")";
+    const auto part = [&](const char* kind, const std::string& letters,
+                          std::vector<int64_t> shape) {
+      parameters.add("recurrent", cat(name, ".", kind, suffix), letters, std::move(shape));
+    };
+    part("weight_ih", "(" + rows + ", I)", {gates * hidden, input});
+    part("weight_hh", "(" + rows + ", " + width + ")", {gates * hidden, hidden});
+    part("bias_ih", all, {gates * hidden});
+    part("bias_hh", all, {gates * hidden});
+  };
+  if (config.tie_embeddings != EmbeddingTying::all)
+    parameters.add("embedding", "source_embedding.weight", "(U, E)",
+                   {config.source_vocab_size, config.d_embedding});
+  parameters.add("embedding", "target_embedding.weight", "(V, E)",
+                 {config.vocab_size, config.d_embedding});
+  for (int64_t l = 0; l < config.encoder_layers; ++l)
+    for (const char* direction : {"", "_reverse"})
+      if (*direction == '\0' || config.bidirectional)
+        layer("encoder", cat("_l", l, direction), "C", config.encoder_width(),
+              encoder_input(config, l));
+  if (config.bridge == Bridge::project) {
+    const int64_t states = config.decoder_layers * d_hidden;
+    parameters.linear("recurrent", "bridge", "L H", "M", states, memory, true);
+    if (config.cell == RecurrentCell::lstm)
+      parameters.linear("recurrent", "bridge_cell", "L H", "M", states, memory, true);
+  }
+  for (int64_t l = 0; l < config.decoder_layers; ++l)
+    layer("decoder", cat("_l", l), "H", d_hidden, decoder_input(config, l));
+  if (const auto* additive = std::get_if<BahdanauAttentionConfig>(&config.attention)) {
+    const int64_t width = additive->width(d_hidden);
+    parameters.linear("attention", "attention.query", "A", "H", width, d_hidden, false);
+    parameters.linear("attention", "attention.key", "A", "M", width, memory, false);
+    parameters.linear("attention", "attention.score", "1", "A", 1, width, false);
+  }
+  if (std::holds_alternative<GeneralAttentionConfig>(config.attention))
+    parameters.linear("attention", "attention.key", "H", "M", d_hidden, memory, false);
+  if (config.readout != Readout::state)
+    parameters.linear("output", "readout", "D", "I", config.readout_width(), readout_input(config),
+                      true);
+  if (config.tie_embeddings == EmbeddingTying::none)
+    parameters.linear("output", "output", "V", "D", config.vocab_size, config.readout_width(),
+                      true);
+  return parameters.take();
+}
+
+// ---- letters ---------------------------------------------------------------------------------
+
+using Letters = std::vector<std::pair<std::string, int64_t>>;
+
+Letters letters(const GptConfig& config) {
+  const Sizes s = sizes_of(config.block, config.d_model);
+  return {{"V", config.vocab_size}, {"N", config.max_length},
+          {"L", config.num_layers}, {"D", s.d_model},
+          {"H", s.heads},           {"G", s.kv_heads},
+          {"E", s.head_dim},        {"F", s.d_ff}};
+}
+
+Letters letters(const TransformerConfig& config) {
+  const Sizes s = sizes_of(config.block, config.d_model);
+  return {{"U", config.source_vocab_size},
+          {"V", config.vocab_size},
+          {"M", config.max_source_length},
+          {"N", config.max_length},
+          {"D", s.d_model},
+          {"H", s.heads},
+          {"G", s.kv_heads},
+          {"E", s.head_dim},
+          {"F", s.d_ff}};
+}
+
+Letters letters(const RnnSeq2SeqConfig& config) {
+  Letters all = {{"U", config.source_vocab_size}, {"V", config.vocab_size},
+                 {"E", config.d_embedding},       {"C", config.encoder_width()},
+                 {"M", config.memory_width()},    {"L", config.decoder_layers},
+                 {"H", config.d_hidden},          {"D", config.readout_width()}};
+  if (const auto* additive = std::get_if<BahdanauAttentionConfig>(&config.attention))
+    all.emplace_back("A", additive->width(config.d_hidden));
+  return all;
+}
+
+// ---- arithmetic ------------------------------------------------------------------------------
+
+/// Multiply-adds of one token in a block, by part. Scores and weighted values: 2 keys D.
+double self_attention_products(const Sizes& s, int64_t keys) {
+  const double projections = real(s.d_model) * real((2 * s.heads + 2 * s.kv_heads) * s.head_dim);
+  return projections + 2 * real(keys) * real(s.heads * s.head_dim);
+}
+
+double feed_forward_products(const Sizes& s) {
+  return real(s.d_model) * real(s.d_ff) * (s.gated ? 3 : 2);
+}
+
+double flops(const GptConfig& config, int64_t keys) {
+  const Sizes s = sizes_of(config.block, config.d_model);
+  return 2 *
+         (real(config.num_layers) * (self_attention_products(s, keys) + feed_forward_products(s)) +
+          real(s.d_model) * real(config.vocab_size));
+}
+
+double flops(const TransformerConfig& config, int64_t keys) {
+  const Sizes s = sizes_of(config.block, config.d_model);
+  const double block = self_attention_products(s, keys) + feed_forward_products(s);
+  // The keys and values of the source are those of one source token.
+  const double cross_attention = self_attention_products(s, keys);
+  return 2 * (real(config.encoder_layers) * block +
+              real(config.decoder_layers) * (block + cross_attention) +
+              real(s.d_model) * real(config.vocab_size));
+}
+
+double flops(const RnnSeq2SeqConfig& config, int64_t keys) {
+  const double gates = real(gates_of(config.cell));
+  const double d_hidden = real(config.d_hidden), memory = real(config.memory_width());
+  double products = 0;
+  for (int64_t l = 0; l < config.encoder_layers; ++l)
+    products += gates * memory * real(encoder_input(config, l) + config.encoder_width());
+  for (int64_t l = 0; l < config.decoder_layers; ++l)
+    products += gates * d_hidden * (real(decoder_input(config, l)) + d_hidden);
+  if (config.has_attention()) {
+    const auto* additive = std::get_if<BahdanauAttentionConfig>(&config.attention);
+    const double width = additive == nullptr ? d_hidden : real(additive->width(config.d_hidden));
+    if (additive != nullptr) products += width * d_hidden;
+    if (additive != nullptr || std::holds_alternative<GeneralAttentionConfig>(config.attention))
+      products += width * memory;  // the keys
+    products += real(keys) * (width + memory);
+  }
+  if (config.readout != Readout::state)
+    products += real(readout_input(config)) * real(config.readout_width());
+  products += real(config.readout_width()) * real(config.vocab_size);
+  return 2 * products;
+}
+
+// ---- memory ----------------------------------------------------------------------------------
+
+/// Numbers that autograd keeps of one token in an attention sub-layer with its norm.
+double kept_in_attention(const Sizes& s, const BlockConfig& block, const DropoutConfig& dropout,
+                         int64_t tokens) {
+  const double d_model = real(s.d_model);
+  const double queries = real(s.heads * s.head_dim), keys = real(s.kv_heads * s.head_dim);
+  double kept = 2 * d_model;   // input and output of the norm
+  kept += queries + 2 * keys;  // q, k, v
+  kept += 2 * queries;         // attended values, before and after the heads are joined
+  if (block.attention.qk_norm) kept += queries + keys;
+  if (dropout.residual > 0) kept += d_model;
   // With attention dropout the weights themselves are kept: scores, softmax, dropped.
-  if (config.dropout.attention > 0)
-    kept += 3 * static_cast<double>(s.heads) * static_cast<double>(tokens);
+  if (dropout.attention > 0) kept += 3 * real(s.heads) * real(tokens);
   return kept;
 }
 
-double activations(const GptConfig& config, const TrainingShape& shape) {
-  const double tokens = static_cast<double>(shape.batch) * static_cast<double>(shape.tokens);
+/// The same of a whole block without attention to a source.
+double kept_in_block(const Sizes& s, const BlockConfig& block, const DropoutConfig& dropout,
+                     const PositionConfig& position, int64_t tokens) {
+  const double d_model = real(s.d_model), d_ff = real(s.d_ff);
+  double kept = kept_in_attention(s, block, dropout, tokens);
+  if (std::holds_alternative<RopePositionConfig>(position))
+    kept += real((s.heads + s.kv_heads) * s.head_dim);
+  kept += 2 * d_model;                    // input and output of the feed-forward's norm
+  kept += s.gated ? 4 * d_ff : 2 * d_ff;  // products and activations
+  if (dropout.residual > 0) kept += d_model;
+  return kept;
+}
+
+double kept_of_token(const GptConfig& config, int64_t tokens) {
+  const Sizes s = sizes_of(config.block, config.d_model);
+  return real(config.num_layers) *
+             kept_in_block(s, config.block, config.dropout, config.position, tokens) +
+         3 * real(s.d_model);
+}
+
+double kept_of_token(const TransformerConfig& config, int64_t tokens) {
+  const Sizes s = sizes_of(config.block, config.d_model);
+  const double block = kept_in_block(s, config.block, config.dropout, config.position, tokens);
+  const double cross = kept_in_attention(s, config.block, config.dropout, tokens);
+  return real(config.encoder_layers) * block + real(config.decoder_layers) * (block + cross) +
+         6 * real(s.d_model);
+}
+
+double kept_of_token(const RnnSeq2SeqConfig& config, int64_t tokens) {
+  const double gates = real(gates_of(config.cell)) + 2;  // with the states
+  double kept = 2 * real(config.d_embedding);
+  kept += real(config.encoder_layers) * gates * real(config.memory_width());
+  kept += real(config.decoder_layers) * gates * real(config.d_hidden);
+  kept += real(config.context_width()) + real(readout_input(config) + config.readout_width());
+  if (const auto* additive = std::get_if<BahdanauAttentionConfig>(&config.attention))
+    kept += real(tokens) * real(additive->width(config.d_hidden));  // the tanh of every pair
+  if (config.has_attention()) kept += 2 * real(tokens);
+  return kept;
+}
+
+double activations(const auto& config, const TrainingShape& shape) {
+  const double tokens = real(shape.batch) * real(shape.tokens);
   const double bytes = shape.half_precision ? 2 : 4;
-  const double blocks =
-      static_cast<double>(config.num_layers) * kept_in_block(config, shape.tokens);
-  const double ends = 3 * static_cast<double>(config.d_model);
-  const double logits = static_cast<double>(config.vocab_size);
+  const double logits = real(config.vocab_size);
   // Logits, their log-softmax and their gradient; the last two are float32 in any case.
-  return tokens * (bytes * (blocks + ends + logits) + 8 * logits);
+  return tokens * (bytes * (kept_of_token(config, shape.tokens) + logits) + 8 * logits);
+}
+
+/// Numbers that a decoder keeps of each token.
+double cached_numbers(const GptConfig& config) {
+  const Sizes s = sizes_of(config.block, config.d_model);
+  return 2 * real(config.num_layers * s.kv_heads * s.head_dim);
+}
+double cached_numbers(const TransformerConfig& config) {
+  const Sizes s = sizes_of(config.block, config.d_model);
+  return 4 * real(config.decoder_layers * s.kv_heads * s.head_dim);
+}
+double cached_numbers(const RnnSeq2SeqConfig& config) {
+  if (!config.has_attention()) return 0;
+  int64_t numbers = config.memory_width();
+  if (const auto* additive = std::get_if<BahdanauAttentionConfig>(&config.attention))
+    numbers += additive->width(config.d_hidden);
+  if (std::holds_alternative<GeneralAttentionConfig>(config.attention)) numbers += config.d_hidden;
+  return real(numbers);
 }
 
 }  // namespace
@@ -166,12 +422,21 @@ TrainingMemory training_memory(const ModelConfig& config, const TrainingShape& s
 
 double kv_cache_bytes(const ModelConfig& config, int64_t batch, int64_t tokens,
                       int64_t bytes_per_number) {
+  return std::visit([](const auto& model) { return cached_numbers(model); }, config) * real(batch) *
+         real(tokens) * real(bytes_per_number);
+}
+
+std::vector<std::pair<std::string, int64_t>> letter_sizes(const ModelConfig& config) {
+  return std::visit([](const auto& model) { return letters(model); }, config);
+}
+
+int64_t longest_context(const ModelConfig& config) {
   return std::visit(
-      [&](const auto& model) {
-        const Sizes s = sizes_of(model);
-        return 2.0 * static_cast<double>(model.num_layers * s.kv_heads * s.head_dim) *
-               static_cast<double>(batch) * static_cast<double>(tokens) *
-               static_cast<double>(bytes_per_number);
+      [](const auto& model) {
+        if constexpr (requires { model.max_source_length; })
+          return std::max(model.max_length, model.max_source_length);
+        else
+          return model.max_length;
       },
       config);
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/model_config.h"
@@ -12,11 +13,12 @@ namespace zoo {
 
 /// One parameter of the model, or one of each block.
 struct ParameterCost {
-  std::string part;     ///< "embedding", "position", "attention", "feed_forward", "norm", "output"
-  std::string name;     ///< as in checkpoints, "*" for the number of the block
-  std::string letters;  ///< "(V, D)"
+  /// "embedding", "position", "attention", "feed_forward", "recurrent", "norm", "output"
+  std::string part;
+  std::string name;            ///< as in checkpoints, "*" for the number of the block
+  std::string letters;         ///< "(V, D)"
   std::vector<int64_t> shape;  ///< as the checkpoint has it
-  int64_t copies = 1;          ///< L for "blocks.*"
+  int64_t copies = 1;          ///< the number of blocks for "blocks.*"
   int64_t count() const;       ///< numbers in all copies
 };
 
@@ -25,7 +27,14 @@ std::vector<ParameterCost> parameter_costs(const ModelConfig& config);
 
 int64_t parameter_count(const ModelConfig& config);
 
-/// Floating-point operations to read one token that attends to `keys` tokens, itself included.
+/// The sizes that the letters stand for, in the order to show them: {"V", 50257}.
+std::vector<std::pair<std::string, int64_t>> letter_sizes(const ModelConfig& config);
+
+/// The longest sequence in tokens; of an encoder-decoder the longer of both.
+int64_t longest_context(const ModelConfig& config);
+
+/// Floating-point operations to read one token that attends to `keys` tokens, itself included. Of
+/// an encoder-decoder: to read one source and one target token, when both sequences have `keys`.
 /// A multiply and an add are 2. Counted are the matrix products: projections, output layer, scores
 /// and weighted values (4 keys D a layer). Left out are table look-ups, norms, activations,
 /// softmax: the convention of Chowdhery et al. 2022, "PaLM", appendix B.
@@ -46,13 +55,15 @@ struct TrainingMemory {
 };
 
 struct TrainingShape {
-  int64_t batch = 1, tokens = 1;
+  int64_t batch = 1, tokens = 1;  ///< of an encoder-decoder, tokens of the source and the target
   int64_t optimizer_states = 2;  ///< numbers that the optimizer keeps of a parameter: Adam 2, SGD 1
   bool half_precision = false;   ///< activations in bf16 or fp16; weights stay float32
 };
 TrainingMemory training_memory(const ModelConfig& config, const TrainingShape& shape);
 
-/// Bytes of the KV cache: 2 L G E numbers for each token of each sequence.
+/// Bytes of the KV cache: 2 L G E numbers for each token of each sequence. Of an encoder-decoder:
+/// those of a target and of a source of `tokens` tokens each; a recurrent decoder has the source's
+/// vectors and their keys only.
 double kv_cache_bytes(const ModelConfig& config, int64_t batch, int64_t tokens,
                       int64_t bytes_per_number);
 

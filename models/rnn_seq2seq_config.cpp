@@ -88,7 +88,7 @@ RnnSeq2SeqConfig luong() {
 }
 
 /// For some 10^4 pairs of sentences.
-RnnSeq2SeqConfig small() {
+RnnSeq2SeqConfig compact() {
   RnnSeq2SeqConfig config;
   config.dropout = {.embedding = 0.3, .output = 0.3};
   config.tie_embeddings = EmbeddingTying::target;
@@ -100,7 +100,7 @@ const std::vector<Preset<RnnSeq2SeqConfig>>& presets() {
                                                             {"cho", cho()},
                                                             {"bahdanau", bahdanau()},
                                                             {"luong", luong()},
-                                                            {"small", small()}};
+                                                            {"compact", compact()}};
   return all;
 }
 

@@ -133,7 +133,7 @@ struct RnnSeq2SeqConfig {
     return !has_attention() || (attend == AttendOrder::after && !input_feeding);
   }
 
-  /// sutskever, cho, bahdanau, luong, small
+  /// sutskever, cho, bahdanau, luong, compact
   static std::vector<std::string> preset_names();
   static RnnSeq2SeqConfig preset(const std::string& name);
 

@@ -3,28 +3,90 @@
 #include <set>
 
 #include "models/gpt.h"
+#include "models/rnn_seq2seq.h"
+#include "models/transformer.h"
 #include "nn/init.h"
 
 namespace zoo {
 
+namespace {
+
+std::shared_ptr<torch::nn::Module> build(const GptConfig& config, Parameters parameters) {
+  auto model = std::make_shared<Gpt>(config);
+  // Each block writes twice into the residual stream; a decoder's three times.
+  if (parameters == Parameters::drawn) init_parameters(*model, config.init, 2 * config.num_layers);
+  return model;
+}
+
+std::shared_ptr<torch::nn::Module> build(const TransformerConfig& config, Parameters parameters) {
+  auto model = std::make_shared<Transformer>(config);
+  if (parameters == Parameters::drawn) {
+    init_parameters(*model, config.init, 2 * config.encoder_layers);
+    init_parameters(*model->decoder_blocks, config.init, 3 * config.decoder_layers);
+  }
+  return model;
+}
+
+std::shared_ptr<torch::nn::Module> build(const RnnSeq2SeqConfig& config, Parameters parameters) {
+  auto model = std::make_shared<RnnSeq2Seq>(config);
+  if (parameters == Parameters::drawn) init_parameters(*model, config.init, /*residual_writes=*/1);
+  return model;
+}
+
+std::string name_in_messages(const ModelConfig& config) {
+  return cat("model \"", model_type(config), "\"");
+}
+
+}  // namespace
+
+std::shared_ptr<torch::nn::Module> make_model(const ModelConfig& config, Parameters parameters) {
+  return std::visit([&](const auto& model) { return build(model, parameters); }, config);
+}
+
 std::shared_ptr<CausalLm> make_causal_lm(const ModelConfig& config, Parameters parameters) {
-  return std::visit(
-      [&](const GptConfig& gpt) -> std::shared_ptr<CausalLm> {
-        auto model = std::make_shared<Gpt>(gpt);
-        if (parameters == Parameters::drawn) init_parameters(*model, gpt.init, gpt.num_layers);
-        return model;
+  return as_kind<CausalLm>(make_model(config, parameters), name_in_messages(config));
+}
+
+std::shared_ptr<Seq2Seq> make_seq2seq(const ModelConfig& config, Parameters parameters) {
+  return as_kind<Seq2Seq>(make_model(config, parameters), name_in_messages(config));
+}
+
+template <class Contract>
+std::shared_ptr<Contract> as_kind(const std::shared_ptr<torch::nn::Module>& model,
+                                  const std::string& where) {
+  if (auto found = std::dynamic_pointer_cast<Contract>(model)) return found;
+  const bool is_seq2seq = std::dynamic_pointer_cast<Seq2Seq>(model) != nullptr;
+  throw ConfigError(cat(where, ": is a ", is_seq2seq ? Seq2Seq::kKind : CausalLm::kKind, ", but a ",
+                        Contract::kKind, " is needed here; give one of that kind"));
+}
+template std::shared_ptr<CausalLm> as_kind(const std::shared_ptr<torch::nn::Module>&,
+                                           const std::string&);
+template std::shared_ptr<Seq2Seq> as_kind(const std::shared_ptr<torch::nn::Module>&,
+                                          const std::string&);
+
+void fit_to_vocabulary(ModelConfig& config, int64_t vocab_size, int64_t source_vocab_size) {
+  const auto fit = [](const char* name, int64_t& size, int64_t wanted) {
+    if (size == 0) size = wanted;
+    if (size < wanted)
+      throw ConfigError(cat("model.", name, " is ", size, ", but the tokenizer has ", wanted,
+                            " tokens; set it to 0 to take the tokenizer's"));
+  };
+  std::visit(
+      [&](auto& model) {
+        fit("vocab_size", model.vocab_size, vocab_size);
+        if constexpr (requires { model.source_vocab_size; })
+          fit("source_vocab_size", model.source_vocab_size, source_vocab_size);
       },
       config);
 }
 
-void fit_to_vocabulary(ModelConfig& config, int64_t vocab_size) {
-  std::visit(
-      [&](auto& model) {
-        if (model.vocab_size == 0) model.vocab_size = vocab_size;
-        if (model.vocab_size < vocab_size)
-          throw ConfigError(cat("model.vocab_size is ", model.vocab_size,
-                                ", but the tokenizer has ", vocab_size,
-                                " tokens; set it to 0 to take the tokenizer's"));
+int64_t width_of(const ModelConfig& config) {
+  return std::visit(
+      [](const auto& model) {
+        if constexpr (requires { model.d_model; })
+          return model.d_model;
+        else
+          return model.d_hidden;
       },
       config);
 }

@@ -13,13 +13,28 @@ namespace zoo {
 /// for weights that are read next.
 enum class Parameters { drawn, allocated };
 
-/// Builds a model. @throws ConfigError if vocab_size is still 0
+/// Builds a model. @throws ConfigError if the size of a vocabulary is still 0
+std::shared_ptr<torch::nn::Module> make_model(const ModelConfig& config,
+                                              Parameters parameters = Parameters::drawn);
+/// The same for those who need a model of that kind. @throws ConfigError if it is of another one
 std::shared_ptr<CausalLm> make_causal_lm(const ModelConfig& config,
                                          Parameters parameters = Parameters::drawn);
+std::shared_ptr<Seq2Seq> make_seq2seq(const ModelConfig& config,
+                                      Parameters parameters = Parameters::drawn);
 
-/// Fills what the tokenizer decides: vocab_size 0 becomes `vocab_size`.
+/// A model as the contract that the caller needs: CausalLm or Seq2Seq.
+/// @param where names the model in messages  @throws ConfigError if it is of another kind
+template <class Contract>
+std::shared_ptr<Contract> as_kind(const std::shared_ptr<torch::nn::Module>& model,
+                                  const std::string& where);
+
+/// Fills what the tokenizers decide: vocab_size 0 becomes `vocab_size`, and source_vocab_size 0,
+/// where the model has it, `source_vocab_size`.
 /// @throws ConfigError if the config names another, smaller vocabulary
-void fit_to_vocabulary(ModelConfig& config, int64_t vocab_size);
+void fit_to_vocabulary(ModelConfig& config, int64_t vocab_size, int64_t source_vocab_size);
+
+/// The width that Noam's schedule goes by: of the residual stream, or of a recurrent state.
+int64_t width_of(const ModelConfig& config);
 
 /// All parameters, each storage once.
 int64_t count_parameters(const torch::nn::Module& model);

@@ -260,6 +260,7 @@ struct BahdanauAttentionConfig {
   void fields(auto&& visit) {
     visit("d_attention", d_attention, non_negative(), "width of the tanh; 0: d_hidden");
   }
+  int64_t width(int64_t d_hidden) const { return d_attention > 0 ? d_attention : d_hidden; }
 };
 
 struct DotAttentionConfig {

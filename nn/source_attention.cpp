@@ -53,8 +53,8 @@ class GeneralScore final : public SourceScoreImpl {
 
 class AdditiveScore final : public SourceScoreImpl {
  public:
-  AdditiveScore(const SourceAttentionShape& shape, int64_t d_attention) {
-    const int64_t width = d_attention == 0 ? shape.d_query : d_attention;
+  AdditiveScore(const BahdanauAttentionConfig& config, const SourceAttentionShape& shape) {
+    const int64_t width = config.width(shape.d_query);
     query = register_module("query", Linear(shape.d_query, width, /*with_bias=*/false));
     key = register_module("key", Linear(shape.d_memory, width, /*with_bias=*/false));
     score = register_module("score", Linear(width, 1, /*with_bias=*/false));
@@ -91,7 +91,7 @@ std::shared_ptr<SourceScoreImpl> build(const NoSourceAttentionConfig&,
 }
 std::shared_ptr<SourceScoreImpl> build(const BahdanauAttentionConfig& config,
                                        const SourceAttentionShape& shape) {
-  return std::make_shared<AdditiveScore>(shape, config.d_attention);
+  return std::make_shared<AdditiveScore>(config, shape);
 }
 std::shared_ptr<SourceScoreImpl> build(const DotAttentionConfig&,
                                        const SourceAttentionShape& shape) {

@@ -160,10 +160,6 @@ class ScratchFolder {
   fs::path path_;
 };
 
-int64_t width_of(const ModelConfig& config) {
-  return std::visit([](const auto& model) { return model.d_model; }, config);
-}
-
 /// The checkpoint to go on from, if there is one.
 std::optional<fs::path> resume_point(const TrainOptions& options) {
   if (!options.resume) return std::nullopt;
@@ -188,8 +184,14 @@ std::optional<fs::path> resume_point(const TrainOptions& options) {
 
 void require_same_config(const ProjectConfig& stored, ProjectConfig wanted) {
   // A vocabulary left to the tokenizer is that of the run.
-  fit_to_vocabulary(wanted.model,
-                    std::visit([](const auto& m) { return m.vocab_size; }, stored.model));
+  std::visit(
+      [&](const auto& model) {
+        if constexpr (requires { model.source_vocab_size; })
+          fit_to_vocabulary(wanted.model, model.vocab_size, model.source_vocab_size);
+        else
+          fit_to_vocabulary(wanted.model, model.vocab_size, 0);
+      },
+      stored.model);
   std::vector<std::string> lines;
   for (const ConfigDifference& difference :
        compare_json(config_to_json(stored), config_to_json(wanted)))
@@ -248,7 +250,8 @@ std::unique_ptr<Parts> make_parts(const ProjectConfig& project, const TrainOptio
   auto parts = std::make_unique<Parts>();
   parts->project = project;
   parts->tokenizer = make_tokenizer(project, weights);
-  fit_to_vocabulary(parts->project.model, parts->tokenizer->vocab_size());
+  fit_to_vocabulary(parts->project.model, parts->tokenizer->vocab_size(),
+                    parts->tokenizer->vocab_size());
   torch::manual_seed(static_cast<uint64_t>(project.training.seed));
   // Drawn on the CPU, so that the device does not change the start.
   parts->model =

@@ -273,7 +273,7 @@ TEST(Gpt, RefusesWhatDoesNotFit) {
   EXPECT_THROW(model->forward(torch::zeros({1, 65}, torch::kLong)), ShapeError);
   EXPECT_THROW(model->forward(torch::zeros({65}, torch::kLong)), ShapeError);
   ModelConfig fitted = tiny();
-  EXPECT_THROW(fit_to_vocabulary(fitted, 32), ConfigError);
+  EXPECT_THROW(fit_to_vocabulary(fitted, 32, 32), ConfigError);
 }
 
 }  // namespace

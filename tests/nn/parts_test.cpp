@@ -218,11 +218,11 @@ TEST(Residual, DropsBeforeAddingAndNormsWhereTold) {
 TEST(Init, ScalesResidualProjectionsAndLeavesNormsAtOne) {
   torch::manual_seed(7);
   const auto part = std::make_shared<MlpImpl>(MlpConfig{}, 256);
-  init_parameters(*part, Gpt2InitConfig{}, 8);
+  init_parameters(*part, Gpt2InitConfig{}, 16);
   EXPECT_NEAR(part->up->weight.std().item<double>(), 0.02, 2e-4);
   EXPECT_NEAR(part->down->weight.std().item<double>(), 0.02 / 4, 5e-5);
   EXPECT_EQ(part->up->bias.abs().max().item<double>(), 0);
-  init_parameters(*part, XavierInitConfig{}, 8);
+  init_parameters(*part, XavierInitConfig{}, 16);
   EXPECT_NEAR(part->up->weight.std().item<double>(), std::sqrt(2.0 / (256 + 1024)), 3e-4);
 }
 
