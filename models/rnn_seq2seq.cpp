@@ -110,7 +110,7 @@ Encoded RnnSeq2Seq::encode(const Tensor& source, const Tensor& lengths) {
   const Tensor x = embed(source, *(source_embedding ? source_embedding : target_embedding));
   const auto [memory, state] = encoder->forward(x, lengths);
   const int64_t directions = config_.bidirectional ? 2 : 1;
-  const auto first_state = [&](const Tensor& last, const Linear& projection) -> Tensor {
+  const auto first_state = [&](const Tensor& last, Linear projection) -> Tensor {
     switch (config_.bridge) {
       case Bridge::project: {
         const Tensor top = last.narrow(0, last.size(0) - directions, directions);

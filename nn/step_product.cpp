@@ -10,20 +10,22 @@ namespace zoo {
 // "anchor", which is an input of every step. Autograd goes back through the anchor when it has been
 // through all steps, and by then they have written into the notes.
 
-/// What the steps note while autograd goes back.
-struct StepProduct::Notes : torch::CustomClassHolder {
-  std::vector<Tensor> inputs, gradients;
-};
-
-struct StepAdditiveScores::Notes : torch::CustomClassHolder {
-  Tensor keys, v;  ///< gradients so far: (B, S, A), (A)
-};
-
 namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
+
+/// What the steps of a product note while autograd goes back.
+struct ProductNotes : torch::CustomClassHolder {
+  std::vector<Tensor> inputs, gradients;
+};
+
+struct AdditiveNotes : torch::CustomClassHolder {
+  Tensor keys, v;  ///< gradients so far: (B, S, A), (A)
+};
+
+using Notes = c10::intrusive_ptr<torch::CustomClassHolder>;
 
 bool needs_gradient(std::initializer_list<Tensor> tensors) {
   if (!at::GradMode::is_enabled()) return false;
@@ -31,17 +33,16 @@ bool needs_gradient(std::initializer_list<Tensor> tensors) {
                      [](const Tensor& t) { return t.defined() && t.requires_grad(); });
 }
 
-template <class Notes>
-void keep_notes(AutogradContext* context, const c10::intrusive_ptr<Notes>& notes) {
+void keep_notes(AutogradContext* context, const Notes& notes) {
   if (notes) context->saved_data["notes"] = c10::IValue::make_capsule(notes);
 }
 
 /// Null if the steps have none.
-template <class Notes>
-c10::intrusive_ptr<Notes> notes_of(AutogradContext* context) {
+template <class Kind>
+c10::intrusive_ptr<Kind> notes_of(AutogradContext* context) {
   const auto found = context->saved_data.find("notes");
   if (found == context->saved_data.end()) return {};
-  return c10::static_intrusive_pointer_cast<Notes>(found->second.toCapsule());
+  return c10::static_intrusive_pointer_cast<Kind>(found->second.toCapsule());
 }
 
 Tensor product(const Tensor& x, const Tensor& matrix, const Tensor& addend) {
@@ -55,13 +56,12 @@ Tensor product(const Tensor& x, const Tensor& matrix, const Tensor& addend) {
 }
 
 struct ProductAnchor : Function<ProductAnchor> {
-  static Tensor forward(AutogradContext* context, const Tensor& matrix,
-                        const c10::intrusive_ptr<StepProduct::Notes>& notes) {
+  static Tensor forward(AutogradContext* context, const Tensor& matrix, const Notes& notes) {
     keep_notes(context, notes);
     return torch::empty({0}, matrix.options());
   }
   static variable_list backward(AutogradContext* context, const variable_list&) {
-    const auto notes = notes_of<StepProduct::Notes>(context);
+    const auto notes = notes_of<ProductNotes>(context);
     if (notes->inputs.empty()) return {Tensor(), Tensor()};
     // (T B, in)^T (T B, out), or (B, T, in)^T (B, T, out).
     const int64_t dim = notes->inputs.front().dim() - 2;
@@ -73,8 +73,7 @@ struct ProductAnchor : Function<ProductAnchor> {
 
 struct ProductStep : Function<ProductStep> {
   static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& anchor,
-                        const Tensor& addend, const Tensor& matrix,
-                        const c10::intrusive_ptr<StepProduct::Notes>& notes) {
+                        const Tensor& addend, const Tensor& matrix, const Notes& notes) {
     (void)anchor;
     keep_notes(context, notes);
     context->save_for_backward({x, matrix});
@@ -83,7 +82,7 @@ struct ProductStep : Function<ProductStep> {
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const auto saved = context->get_saved_variables();
     const Tensor &x = saved[0], &matrix = saved[1], &dy = gradients[0];
-    if (const auto notes = notes_of<StepProduct::Notes>(context)) {
+    if (const auto notes = notes_of<ProductNotes>(context)) {
       notes->inputs.push_back(x);
       notes->gradients.push_back(dy);
     }
@@ -95,21 +94,20 @@ struct ProductStep : Function<ProductStep> {
 
 struct AdditiveAnchor : Function<AdditiveAnchor> {
   static Tensor forward(AutogradContext* context, const Tensor& keys, const Tensor& v,
-                        const c10::intrusive_ptr<StepAdditiveScores::Notes>& notes) {
+                        const Notes& notes) {
     (void)v;
     keep_notes(context, notes);
     return torch::empty({0}, keys.options());
   }
   static variable_list backward(AutogradContext* context, const variable_list&) {
-    const auto notes = notes_of<StepAdditiveScores::Notes>(context);
+    const auto notes = notes_of<AdditiveNotes>(context);
     return {std::exchange(notes->keys, {}), std::exchange(notes->v, {}), Tensor()};
   }
 };
 
 struct AdditiveStep : Function<AdditiveStep> {
   static Tensor forward(AutogradContext* context, const Tensor& query, const Tensor& anchor,
-                        const Tensor& keys, const Tensor& v,
-                        const c10::intrusive_ptr<StepAdditiveScores::Notes>& notes) {
+                        const Tensor& keys, const Tensor& v, const Notes& notes) {
     (void)anchor;
     keep_notes(context, notes);
     const Tensor bent = (keys + query.unsqueeze(1)).tanh_();  // (B, S, A)
@@ -121,7 +119,7 @@ struct AdditiveStep : Function<AdditiveStep> {
     const Tensor &bent = saved[0], &v = saved[1], &dy = gradients[0];  // (B, S, A), (A), (B, S)
     const Tensor sums = at::tanh_backward(dy.unsqueeze(2) * v, bent);  // of query + keys
     const Tensor dquery = sums.sum(1);
-    if (const auto notes = notes_of<StepAdditiveScores::Notes>(context)) {
+    if (const auto notes = notes_of<AdditiveNotes>(context)) {
       const Tensor dv = at::mv(bent.flatten(0, 1).t(), dy.flatten());
       notes->v = notes->v.defined() ? notes->v.add_(dv) : dv;
       notes->keys = notes->keys.defined() ? notes->keys.add_(sums) : sums;
@@ -136,7 +134,7 @@ StepProduct::StepProduct(const Tensor& matrix) : matrix_(matrix.detach()) {
   // Decoding reads it again and again: laid out as project() likes it, which it mostly is.
   if (!at::GradMode::is_enabled() && matrix.dim() == 2) matrix_ = matrix_.t().contiguous().t();
   if (!needs_gradient({matrix})) return;
-  notes_ = c10::make_intrusive<Notes>();
+  notes_ = c10::make_intrusive<ProductNotes>();
   anchor_ = ProductAnchor::apply(matrix, notes_);
 }
 
@@ -151,7 +149,7 @@ Tensor StepProduct::operator()(const Tensor& x, const Tensor& addend) const {
 StepAdditiveScores::StepAdditiveScores(const Tensor& keys, const Tensor& v)
     : keys_(keys.detach()), v_(v.detach()) {
   if (!needs_gradient({keys, v})) return;
-  notes_ = c10::make_intrusive<Notes>();
+  notes_ = c10::make_intrusive<AdditiveNotes>();
   anchor_ = AdditiveAnchor::apply(keys, v, notes_);
 }
 

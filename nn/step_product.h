@@ -18,12 +18,10 @@ class StepProduct {
   /// @return (B, out), or (B, T, out)
   Tensor operator()(const Tensor& x, const Tensor& addend = {}) const;
 
-  struct Notes;
-
  private:
   Tensor matrix_;
-  c10::intrusive_ptr<Notes> notes_;  // null without gradient
-  Tensor anchor_;                    // what autograd sees of the matrix
+  c10::intrusive_ptr<torch::CustomClassHolder> notes_;  // null without gradient
+  Tensor anchor_;                                       // what autograd sees of the matrix
 };
 
 /// Additive scores (Bahdanau et al. 2015, appendix A.1.2) step after step, with the same economy.
@@ -35,11 +33,9 @@ class StepAdditiveScores {
   /// v . tanh(query + key) for each key. @param query (B, A)  @return (B, S)
   Tensor operator()(const Tensor& query) const;
 
-  struct Notes;
-
  private:
   Tensor keys_, v_;
-  c10::intrusive_ptr<Notes> notes_;
+  c10::intrusive_ptr<torch::CustomClassHolder> notes_;
   Tensor anchor_;
 };
 

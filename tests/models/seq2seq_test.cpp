@@ -1,0 +1,532 @@
+// The sequence-to-sequence models against PyTorch's modules and against themselves read another
+// way: step by step, in other batches, with other padding.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "checkpoint/safetensors.h"
+#include "models/cost.h"
+#include "models/rnn_seq2seq.h"
+#include "models/transformer.h"
+#include "models/zoo.h"
+
+namespace zoo {
+namespace {
+
+constexpr int64_t kVocab = 23, kSourceVocab = 19;
+
+double largest_difference(const Tensor& a, const Tensor& b) {
+  return (a - b).abs().max().item<double>();
+}
+
+std::shared_ptr<Seq2Seq> build(const ModelConfig& config) {
+  torch::manual_seed(1);
+  auto model = make_seq2seq(config);
+  model->eval();
+  return model;
+}
+
+TransformerConfig tiny_transformer() {
+  TransformerConfig config = TransformerConfig::preset("tiny");
+  config.source_vocab_size = kSourceVocab;
+  config.vocab_size = kVocab;
+  config.tie_embeddings = EmbeddingTying::target;
+  config.max_source_length = config.max_length = 16;
+  config.encoder_layers = config.decoder_layers = 2;
+  config.d_model = 16;
+  config.dropout = {};
+  return config;
+}
+
+RnnSeq2SeqConfig tiny_rnn() {
+  RnnSeq2SeqConfig config;
+  config.source_vocab_size = kSourceVocab;
+  config.vocab_size = kVocab;
+  config.max_source_length = config.max_length = 16;
+  config.d_embedding = 10;
+  config.d_encoder = 6;
+  config.d_hidden = 12;
+  return config;
+}
+
+struct Case {
+  std::string name;
+  ModelConfig config;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  const auto transformer = [&](const std::string& name, auto change) {
+    TransformerConfig config = tiny_transformer();
+    change(config);
+    all.push_back({"transformer_" + name, config});
+  };
+  transformer("pre", [](auto&) {});
+  transformer("post", [](auto& c) { c.block.placement = NormPlacement::post; });
+  transformer("learned", [](auto& c) { c.position = LearnedPositionConfig{}; });
+  transformer("rope", [](auto& c) { c.position = RopePositionConfig{}; });
+  transformer("alibi", [](auto& c) { c.position = AlibiPositionConfig{}; });
+  transformer("untied", [](auto& c) { c.tie_embeddings = EmbeddingTying::none; });
+  transformer("all_tied", [](auto& c) {
+    c.tie_embeddings = EmbeddingTying::all;
+    c.source_vocab_size = c.vocab_size;
+  });
+  transformer("modern", [](auto& c) {
+    c.block.norm = RmsNormConfig{};
+    c.block.attention = {.num_heads = 4, .num_kv_heads = 2, .bias = true, .qk_norm = true};
+    c.block.feed_forward = GatedFeedForwardConfig{};
+  });
+  const auto rnn = [&](const std::string& name, auto change) {
+    RnnSeq2SeqConfig config = tiny_rnn();
+    change(config);
+    all.push_back({"rnn_" + name, config});
+  };
+  for (const RecurrentCell cell : {RecurrentCell::tanh, RecurrentCell::lstm, RecurrentCell::gru})
+    rnn("bahdanau_" + std::string(enum_name(cell)), [&](auto& c) {
+      c.cell = cell;
+      c.encoder_layers = c.decoder_layers = 2;
+    });
+  const auto after = [](SourceAttentionConfig attention, bool feeding) {
+    return [=](RnnSeq2SeqConfig& c) {
+      c.attention = attention;
+      c.attend = AttendOrder::after;
+      c.input_feeding = feeding;
+      c.readout = Readout::attentional;
+    };
+  };
+  rnn("dot_fed", after(DotAttentionConfig{}, true));
+  rnn("dot", after(DotAttentionConfig{}, false));
+  rnn("general_fed", after(GeneralAttentionConfig{}, true));
+  rnn("scaled_dot", after(ScaledDotAttentionConfig{}, false));
+  rnn("bahdanau_after", after(BahdanauAttentionConfig{.d_attention = 5}, false));
+  rnn("before_state", [](auto& c) { c.readout = Readout::state; });
+  rnn("before_unfed", [](auto& c) { c.input_feeding = false; });
+  rnn("cho", [](auto& c) {
+    c.attention = NoSourceAttentionConfig{};
+    c.tie_embeddings = EmbeddingTying::target;
+  });
+  rnn("sutskever", [](auto& c) {
+    c.attention = NoSourceAttentionConfig{};
+    c.cell = RecurrentCell::lstm;
+    c.bidirectional = false;
+    c.d_encoder = 0;
+    c.encoder_layers = c.decoder_layers = 2;
+    c.input_feeding = false;
+    c.readout = Readout::state;
+    c.bridge = Bridge::copy;
+  });
+  rnn("zero", [](auto& c) { c.bridge = Bridge::zero; });
+  return all;
+}
+
+class EverySeq2Seq : public testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    model_ = build(GetParam().config);
+    source_ = torch::randint(kSourceVocab, {3, 7}, torch::kLong);
+    lengths_ = torch::tensor({int64_t{7}, int64_t{3}, int64_t{5}});
+    inputs_ = torch::randint(kVocab, {3, 6}, torch::kLong);
+  }
+  std::shared_ptr<Seq2Seq> model_;
+  Tensor source_, lengths_, inputs_;
+};
+
+TEST_P(EverySeq2Seq, StepsEqualTheWhole) {
+  const c10::InferenceMode inference;
+  const Tensor whole = model_->forward(source_, lengths_, inputs_);  // (3, 6, V)
+  const auto state = model_->start(model_->encode(source_, lengths_), 6);
+  std::vector<Tensor> steps;
+  for (int64_t t = 0; t < 6; ++t) steps.push_back(model_->step(inputs_.select(1, t), *state));
+  EXPECT_EQ(state->length(), 6);
+  EXPECT_LE(largest_difference(torch::stack(steps, 1), whole), 1e-5);
+  EXPECT_THROW(model_->step(inputs_.select(1, 0), *state), ShapeError);
+}
+
+// KVP-1
+TEST_P(EverySeq2Seq, RowsOfABatchEqualSingleRows) {
+  const c10::InferenceMode inference;
+  const Tensor whole = model_->forward(source_, lengths_, inputs_);
+  for (int64_t row = 0; row < 3; ++row) {
+    const Tensor length = lengths_.narrow(0, row, 1);
+    const Tensor alone =
+        model_->forward(source_.narrow(0, row, 1).narrow(1, 0, length.item<int64_t>()), length,
+                        inputs_.narrow(0, row, 1));
+    EXPECT_LE(largest_difference(alone[0], whole[row]), 1e-5);
+  }
+}
+
+// KVP-5
+TEST_P(EverySeq2Seq, WhatStandsInPaddingChangesNothing) {
+  const Tensor before = model_->forward(source_, lengths_, inputs_).detach();
+  const Tensor padding = torch::arange(7) >= lengths_.unsqueeze(1);
+  // The last id stands in padding only, with a vector that would drown every other.
+  const int64_t last = model_->source_vocab_size() - 1;
+  const Tensor source = source_.clamp_max(last - 1);
+  const Tensor plain = model_->forward(source, lengths_, inputs_).detach();
+  const auto parameters = model_->named_parameters();
+  const Tensor* table = parameters.find("source_embedding.weight");
+  if (table == nullptr) GTEST_SKIP() << "the vector is that of an output too";
+  {
+    const torch::NoGradGuard no_grad;
+    (*table)[last].fill_(1e30);
+  }
+  const Tensor after = model_->forward(source.masked_fill(padding, last), lengths_, inputs_);
+  EXPECT_LE(largest_difference(after, plain), 1e-6);
+  after.sum().backward();
+  for (const auto& item : model_->named_parameters())
+    if (item.value().grad().defined())
+      EXPECT_TRUE(item.value().grad().isfinite().all().item<bool>()) << item.key();
+}
+
+TEST_P(EverySeq2Seq, BeamsAreReordered) {
+  const c10::InferenceMode inference;
+  const Encoded encoded = model_->encode(source_, lengths_);
+  const auto state = model_->start(encoded, 6);
+  std::vector<std::vector<int64_t>> read(3);  // the tokens of each row
+  std::vector<int64_t> source_of = {0, 1, 2};
+  int64_t next = 0;
+  // Widened, moved, thinned out unevenly, then without the longest source.
+  for (const std::vector<int64_t>& rows : std::vector<std::vector<int64_t>>{
+           {0, 1, 2}, {0, 0, 1, 1, 2, 2}, {1, 0, 2, 2, 5, 4}, {4, 2, 0, 3}, {1, 0, 3}}) {
+    if (next > 0) {
+      std::vector<std::vector<int64_t>> kept;
+      std::vector<int64_t> sources;
+      for (const int64_t row : rows) {
+        kept.push_back(read[static_cast<size_t>(row)]);
+        sources.push_back(source_of[static_cast<size_t>(row)]);
+      }
+      read = kept;
+      source_of = sources;
+      state->reorder(torch::tensor(rows));
+    }
+    std::vector<int64_t> tokens;
+    for (auto& row : read) {
+      tokens.push_back(next++ % kVocab);
+      row.push_back(tokens.back());
+    }
+    EXPECT_EQ(state->batch(), std::ssize(rows));
+    const Tensor logits = model_->step(torch::tensor(tokens), *state);
+    for (size_t row = 0; row < read.size(); ++row) {
+      const int64_t source = source_of[row];
+      const Tensor whole =
+          model_->forward(source_.narrow(0, source, 1), lengths_.narrow(0, source, 1),
+                          torch::tensor(read[row]).unsqueeze(0));
+      EXPECT_LE(largest_difference(logits[static_cast<int64_t>(row)], whole[0][-1]), 1e-5);
+    }
+  }
+  state->reorder(torch::tensor({int64_t{2}}));
+  EXPECT_EQ(model_->step(torch::tensor({int64_t{1}}), *state).size(0), 1);
+}
+
+TEST_P(EverySeq2Seq, EveryParameterGetsAGradientAndCostsAreExact) {
+  model_->forward(source_, lengths_, inputs_).logsumexp(-1).sum().backward();
+  std::map<std::string, std::vector<int64_t>> built, predicted;
+  for (const auto& item : model_->named_parameters()) {
+    built[item.key()] = item.value().sizes().vec();
+    EXPECT_TRUE(item.value().grad().defined()) << item.key();
+  }
+  for (const ParameterCost& parameter : parameter_costs(GetParam().config)) {
+    const size_t star = parameter.name.find('*');
+    for (int64_t copy = 0; copy < parameter.copies; ++copy) {
+      std::string name = parameter.name;
+      if (star != std::string::npos) name.replace(star, 1, std::to_string(copy));
+      predicted[name] = parameter.shape;
+    }
+  }
+  EXPECT_EQ(predicted, built);
+}
+
+TEST_P(EverySeq2Seq, GradientsMatchFiniteDifferences) {
+  model_->to(torch::kFloat64);
+  const Tensor probe = torch::randn({3, 6, kVocab}, torch::kFloat64);
+  const auto loss = [&] { return (model_->forward(source_, lengths_, inputs_) * probe).sum(); };
+  loss().backward();
+  const torch::NoGradGuard no_grad;
+  for (const auto& item : model_->named_parameters()) {
+    // Along one random direction for each parameter.
+    const Tensor direction = torch::randn_like(item.value());
+    Tensor parameter = item.value();
+    const double h = 1e-6;
+    parameter += h * direction;
+    const double up = loss().item<double>();
+    parameter -= 2 * h * direction;
+    const double down = loss().item<double>();
+    parameter += h * direction;
+    const double expected = (up - down) / (2 * h);
+    EXPECT_NEAR((item.value().grad() * direction).sum().item<double>(), expected,
+                1e-5 * (1 + std::abs(expected)))
+        << item.key();
+  }
+}
+
+TEST_P(EverySeq2Seq, TapCollectsTheAttentionToTheSource) {
+  const c10::InferenceMode inference;
+  Tap tap{.want_attention = true, .want_hidden = true, .attention = {}, .hidden = {}};
+  TeachArgs args;
+  args.tap = &tap;
+  const Encoded encoded = model_->encode(source_, lengths_);
+  const Tensor seen = model_->decode(encoded, inputs_, args);
+  EXPECT_LE(largest_difference(seen, model_->decode(encoded, inputs_)), 1e-5);
+  EXPECT_FALSE(tap.hidden.empty());
+  Tap step_tap{.want_attention = true, .want_hidden = false, .attention = {}, .hidden = {}};
+  const auto state = model_->start(encoded, 6);
+  model_->step(inputs_.select(1, 0), *state, &step_tap);
+  ASSERT_EQ(step_tap.attention.size(), tap.attention.size());
+  for (size_t layer = 0; layer < tap.attention.size(); ++layer) {
+    const Tensor& weights = tap.attention[layer];
+    ASSERT_EQ(weights.dim(), 4);
+    EXPECT_EQ(weights.size(2), 6);
+    EXPECT_LE((weights.sum(-1) - 1).abs().max().item<double>(), 1e-5);
+    EXPECT_EQ(weights[1].narrow(-1, 3, 4).abs().max().item<double>(), 0);  // padding
+    EXPECT_LE(largest_difference(step_tap.attention[layer], weights.narrow(2, 0, 1)), 1e-5);
+  }
+}
+
+TEST_P(EverySeq2Seq, ScheduledSamplingReadsItsOwnPredictions) {
+  const c10::InferenceMode inference;
+  const Encoded encoded = model_->encode(source_, lengths_);
+  TeachArgs args;
+  args.teacher_forcing = 0.999999999;  // float32 draws are below 1: all true tokens, step by step
+  EXPECT_LE(
+      largest_difference(model_->decode(encoded, inputs_, args), model_->decode(encoded, inputs_)),
+      1e-5);
+  args.teacher_forcing = 0;
+  const Tensor own = model_->logits(model_->decode(encoded, inputs_, args));
+  if (std::holds_alternative<TransformerConfig>(GetParam().config)) {
+    const Tensor first = model_->logits(model_->decode(encoded, inputs_)).argmax(-1);
+    const Tensor mixed = torch::cat({inputs_.narrow(1, 0, 1), first.narrow(1, 0, 5)}, 1);
+    EXPECT_LE(largest_difference(own, model_->logits(model_->decode(encoded, mixed))), 1e-5);
+  } else {
+    const auto state = model_->start(encoded, 6);  // greedy decoding
+    Tensor tokens = inputs_.select(1, 0);
+    for (int64_t t = 0; t < 6; ++t) {
+      const Tensor logits = model_->step(tokens, *state);
+      EXPECT_LE(largest_difference(own.select(1, t), logits), 1e-5);
+      tokens = logits.argmax(-1);
+    }
+  }
+}
+
+TEST_P(EverySeq2Seq, AReplicaComputesTheSame) {
+  const auto replica = model_->replica();
+  ASSERT_NE(replica, nullptr);
+  const auto from = model_->parameters(), to = replica->parameters();
+  ASSERT_EQ(from.size(), to.size());
+  for (size_t i = 0; i < from.size(); ++i) to[i].set_data(from[i].data());
+  replica->eval();
+  EXPECT_LE(largest_difference(replica->forward(source_, lengths_, inputs_),
+                               model_->forward(source_, lengths_, inputs_)),
+            1e-6);
+}
+
+TEST_P(EverySeq2Seq, RefusesWhatDoesNotFit) {
+  EXPECT_THROW(model_->encode(torch::zeros({1, 17}, torch::kLong), torch::tensor({17})),
+               ShapeError);
+  EXPECT_THROW(model_->encode(source_, torch::tensor({7, 3, 8})), ShapeError);
+  EXPECT_THROW(model_->encode(source_, torch::tensor({7, 3, 0})), ShapeError);
+  EXPECT_THROW(model_->encode(source_, torch::tensor({7, 3})), ShapeError);
+  const Encoded encoded = model_->encode(source_, lengths_);
+  EXPECT_THROW(model_->decode(encoded, torch::zeros({3, 17}, torch::kLong)), ShapeError);
+  EXPECT_THROW(model_->decode(encoded, torch::zeros({2, 6}, torch::kLong)), ShapeError);
+  EXPECT_THROW(model_->start(encoded, 17), ShapeError);
+  EXPECT_THROW(model_->step(torch::tensor({1}), *model_->start(encoded, 6)), ShapeError);
+}
+
+TEST_P(EverySeq2Seq, LearnsABatchByHeart) {
+  torch::optim::Adam optimizer(model_->parameters(), torch::optim::AdamOptions(1e-2));
+  const Tensor targets = torch::randint(kVocab, {18}, torch::kLong);
+  double loss = 0;
+  for (int step = 0; step < 150; ++step) {
+    optimizer.zero_grad();
+    const Tensor value =
+        at::cross_entropy_loss(model_->forward(source_, lengths_, inputs_).flatten(0, 1), targets);
+    value.backward();
+    torch::nn::utils::clip_grad_norm_(model_->parameters(), 1.0);
+    optimizer.step();
+    loss = value.item<double>();
+  }
+  EXPECT_LT(loss, 0.1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, EverySeq2Seq, testing::ValuesIn(cases()),
+                         [](const auto& info) { return info.param.name; });
+
+// ---- against PyTorch -------------------------------------------------------------------------
+
+/// Our name of a tensor of torch.nn.Transformer, but for the halves of multihead_attn.
+std::string our_name(std::string name) {
+  for (const auto& [theirs, ours] :
+       std::vector<std::pair<std::string, std::string>>{{"encoder.layers", "encoder_blocks"},
+                                                        {"decoder.layers", "decoder_blocks"},
+                                                        {"encoder.norm", "encoder_norm"},
+                                                        {"decoder.norm", "decoder_norm"},
+                                                        {"self_attn", "attention"},
+                                                        {"multihead_attn", "cross_attention"},
+                                                        {"in_proj_", "qkv."},
+                                                        {"out_proj", "out"},
+                                                        {"linear1", "feed_forward.up"},
+                                                        {"linear2", "feed_forward.down"}})
+    if (const size_t at = name.find(theirs); at != std::string::npos)
+      name.replace(at, theirs.size(), ours);
+  return name;
+}
+
+class TorchTransformer : public testing::TestWithParam<const char*> {};
+
+// tests/golden/models/seq2seq.py. Its module reads vectors: here each is the embedding of a token.
+TEST_P(TorchTransformer, OutputsAndGradientsAreEqual) {
+  const SafetensorsFile golden(fs::path(ZOO_SOURCE_DIR) / "tests/golden/models" /
+                               cat("transformer_", GetParam(), ".safetensors"));
+  TransformerConfig config;
+  config.source_vocab_size = 15;
+  config.vocab_size = 12;
+  config.encoder_layers = config.decoder_layers = 2;
+  config.d_model = 8;
+  config.position = NoPositionConfig{};
+  config.block.placement =
+      GetParam() == std::string("pre") ? NormPlacement::pre : NormPlacement::post;
+  config.block.attention = {.num_heads = 2, .bias = true};
+  config.block.feed_forward = MlpConfig{.d_ff = 12, .activation = Activation::relu};
+  config.dropout = {};
+  config.tie_embeddings = EmbeddingTying::target;
+  config.scale_embeddings = false;
+  Transformer model(config);
+  model.to(torch::kFloat64);
+  const auto parameters = model.named_parameters();
+  // Every one of our parameters with the golden's tensor of a kind, "w." or "g.".
+  const auto for_each_pair = [&](const std::string& kind, auto use) {
+    use(parameters["source_embedding.weight"],
+        golden.tensor(kind == "w." ? "x.source" : "g.x.source").flatten(0, 1));
+    use(parameters["target_embedding.weight"],
+        golden.tensor(kind == "w." ? "x.target" : "g.x.target").flatten(0, 1));
+    for (const auto& [name, info] : golden.tensors()) {
+      if (!name.starts_with(kind) || name.starts_with("g.x.")) continue;
+      const std::string ours = our_name(name.substr(2));
+      const Tensor theirs = golden.tensor(name);
+      const size_t cross = ours.find("cross_attention.qkv");
+      if (cross == std::string::npos) {
+        use(parameters[ours], theirs);
+        continue;
+      }
+      std::string part = ours;
+      use(parameters[part.replace(cross, 19, "cross_attention.q")], theirs.narrow(0, 0, 8));
+      part = ours;
+      use(parameters[part.replace(cross, 19, "cross_attention.kv")], theirs.narrow(0, 8, 16));
+    }
+  };
+  size_t set = 0;
+  {
+    const torch::NoGradGuard no_grad;
+    for_each_pair("w.", [&](Tensor ours, const Tensor& theirs) {
+      ASSERT_EQ(ours.sizes(), theirs.sizes());
+      ours.copy_(theirs);
+      ++set;
+    });
+  }
+  EXPECT_EQ(set, parameters.size());
+
+  const Encoded encoded = model.encode(torch::arange(15).view({3, 5}), golden.tensor("x.lengths"));
+  const Tensor output = model.decode(encoded, torch::arange(12).view({3, 4}));
+  EXPECT_LE(largest_difference(output, golden.tensor("y.output")), 1e-12);
+  (output * golden.tensor("x.probe")).sum().backward();
+  for_each_pair("g.", [&](const Tensor& ours, const Tensor& theirs) {
+    EXPECT_LE(largest_difference(ours.grad(), theirs),
+              1e-12 * std::max(1.0, theirs.abs().max().item<double>()));
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Placements, TorchTransformer, testing::Values("pre", "post"));
+
+// ---- sizes and messages ----------------------------------------------------------------------
+
+int64_t count_with(TransformerConfig config, int64_t vocab_size) {
+  config.source_vocab_size = config.vocab_size = vocab_size;
+  EXPECT_EQ(parameter_count(config), count_parameters(*make_model(config, Parameters::allocated)));
+  return parameter_count(config);
+}
+
+// V d + 6 (4 d^2 + 2 d f + f + 5 d) + 6 (8 d^2 + 2 d f + f + 7 d).
+TEST(TransformerSizes, AreThePapers) {
+  const auto closed_form = [](int64_t v, int64_t d, int64_t f) {
+    return v * d + 6 * (12 * d * d + 4 * d * f + 2 * f + 12 * d);
+  };
+  const TransformerConfig base = TransformerConfig::preset("base");
+  const TransformerConfig big = TransformerConfig::preset("big");
+  EXPECT_EQ(count_with(base, 37000), closed_form(37000, 512, 2048));
+  EXPECT_EQ(count_with(big, 37000), closed_form(37000, 1024, 4096));
+  EXPECT_NEAR(static_cast<double>(count_with(base, 37000)), 63.0e6, 0.05e6);
+  EXPECT_NEAR(static_cast<double>(count_with(big, 32000)), 209.1e6, 0.05e6);
+  EXPECT_NEAR(static_cast<double>(count_with(big, 37000)), 214.2e6, 0.05e6);
+}
+
+TEST(Seq2SeqPresets, HaveNamesOfTheirOwnAndHold) {
+  std::set<std::string> names;
+  for (const ModelPreset& preset : model_presets()) {
+    EXPECT_TRUE(names.insert(preset.name).second) << preset.name;
+    EXPECT_EQ(std::visit([](const auto& c) { return c.check(); }, preset.config), "");
+    ModelConfig config = preset.config;
+    fit_to_vocabulary(config, 60000, 60000);
+    EXPECT_EQ(parameter_count(config), count_parameters(*make_model(config, Parameters::allocated)))
+        << preset.name;
+  }
+}
+
+TEST(Seq2SeqConfigs, SayWhatDoesNotFit) {
+  const auto problem = [](auto change) {
+    RnnSeq2SeqConfig config = tiny_rnn();
+    change(config);
+    return config.check();
+  };
+  const auto contains = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_TRUE(contains(problem([](auto& c) { c.tie_embeddings = EmbeddingTying::all; }),
+                       "needs one vocabulary"));
+  EXPECT_TRUE(contains(problem([](auto& c) {
+                         c.tie_embeddings = EmbeddingTying::target;
+                         c.d_readout = 11;
+                       }),
+                       "set d_readout to 0"));
+  EXPECT_TRUE(contains(problem([](auto& c) {
+                         c.attention = DotAttentionConfig{};
+                         c.d_encoder = 0;
+                       }),
+                       "set d_encoder to 6"));
+  EXPECT_TRUE(contains(problem([](auto& c) {
+                         c.input_feeding = false;
+                         c.readout = Readout::state;
+                       }),
+                       "turn input_feeding on"));
+  EXPECT_TRUE(contains(problem([](auto& c) {
+                         c.attend = AttendOrder::after;
+                         c.readout = Readout::state;
+                       }),
+                       "set readout to \"attentional\""));
+  EXPECT_TRUE(contains(problem([](auto& c) { c.bridge = Bridge::copy; }), "bridge \"copy\""));
+  TransformerConfig transformer = tiny_transformer();
+  transformer.tie_embeddings = EmbeddingTying::all;
+  EXPECT_TRUE(contains(transformer.check(), "needs one vocabulary"));
+  EXPECT_THROW(make_seq2seq(transformer), ConfigError);
+  transformer = tiny_transformer();
+  transformer.source_vocab_size = 0;
+  EXPECT_THROW(make_seq2seq(transformer), ConfigError);
+  EXPECT_THROW(make_causal_lm(tiny_transformer()), ConfigError);
+  EXPECT_THROW(make_seq2seq(GptConfig::preset("gpt2")), ConfigError);
+  ModelConfig fitted = tiny_transformer();
+  EXPECT_THROW(fit_to_vocabulary(fitted, kVocab, kSourceVocab + 1), ConfigError);
+  EXPECT_EQ(width_of(tiny_transformer()), 16);
+  EXPECT_EQ(width_of(tiny_rnn()), 12);
+}
+
+TEST(Seq2SeqModels, DropoutHasNoReplicas) {
+  TransformerConfig transformer = tiny_transformer();
+  transformer.dropout.residual = 0.1;
+  EXPECT_EQ(build(transformer)->replica(), nullptr);
+  RnnSeq2SeqConfig rnn = tiny_rnn();
+  rnn.dropout.output = 0.1;
+  EXPECT_EQ(build(rnn)->replica(), nullptr);
+}
+
+}  // namespace
+}  // namespace zoo
