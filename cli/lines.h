@@ -1,28 +1,12 @@
 #pragma once
-// Text read and written a line at a time: one output line for each input line. No torch here.
+// Text written a line at a time: one output line for each input line. No torch here.
 
-#include <istream>
-#include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/lines.h"
+
 namespace zoo::cli {
-
-/// Lines of a file or of standard input, as they come. Only LF ends a line, one CR before it is
-/// dropped, the last LF may be missing (core/text.h).
-class LineReader {
- public:
-  /// @param path a file; "-" or "": standard input  @throws DataError if it cannot be read
-  explicit LineReader(const std::string& path);
-  std::optional<std::string> next();  ///< the next line; nothing at the end
-  std::string rest();                 ///< all that is left, as it is
-
- private:
-  std::string name_;
-  std::unique_ptr<std::istream> file_;  // null: standard input
-  std::istream& stream_;
-};
 
 /// True if nothing but white space.
 bool is_blank(std::string_view text);

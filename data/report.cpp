@@ -6,8 +6,8 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "core/utf8.h"
 #include "data/text_chunks.h"
-#include "tokenizer/utf8.h"
 
 namespace zoo {
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/utf8.h"
 #include "tokenizer/byte_alphabet.h"
 #include "tokenizer/gpt2_split.h"
-#include "tokenizer/utf8.h"
 
 namespace zoo {
 

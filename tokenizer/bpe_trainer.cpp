@@ -7,9 +7,9 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "core/utf8.h"
 #include "tokenizer/byte_alphabet.h"
 #include "tokenizer/gpt2_split.h"
-#include "tokenizer/utf8.h"
 #include "tokenizer/word_cache.h"
 
 namespace zoo {

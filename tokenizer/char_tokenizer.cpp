@@ -6,8 +6,8 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "core/utf8.h"
 #include "tokenizer/hf_json.h"
-#include "tokenizer/utf8.h"
 
 namespace zoo {
 

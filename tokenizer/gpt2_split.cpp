@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-#include "tokenizer/utf8.h"
+#include "core/utf8.h"
 
 namespace zoo {
 

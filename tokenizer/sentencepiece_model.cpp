@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/utf8.h"
 #include "tokenizer/hf_json.h"
-#include "tokenizer/utf8.h"
 
 namespace zoo {
 

@@ -11,10 +11,10 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "core/utf8.h"
 #include "tokenizer/added_tokens.h"
 #include "tokenizer/sentencepiece_model.h"
 #include "tokenizer/special_roles.h"
-#include "tokenizer/utf8.h"
 #include "tokenizer/word_cache.h"
 
 namespace zoo {

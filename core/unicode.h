@@ -1,0 +1,49 @@
+#pragma once
+// Properties of characters: white space, categories, case (The Unicode Standard, chapters 3.13, 4
+// and 5.18). Texts are UTF-8; bytes that are none stay as they are.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace zoo {
+
+/// What Python's str.isspace() holds for white space: Unicode's property and U+001C … U+001F.
+bool is_white_space(char32_t code_point);
+
+/// Bytes of the white-space character that `text` starts with; 0 if it starts with another.
+/// @param text not empty
+size_t white_space_length(std::string_view text);
+
+std::string_view trim_unicode(std::string_view text);      ///< without white space at both ends
+std::string_view trim_unicode_end(std::string_view text);  ///< without white space at the end
+
+/// Calls use(word) for each run of characters between white space.
+template <class Use>
+void for_each_word(std::string_view text, Use&& use) {
+  size_t start = 0;
+  for (size_t at = 0; at < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    // Most bytes are decided by their value alone: white space starts with one of these.
+    const bool candidate = byte <= ' ' || byte == 0xC2 || (byte >= 0xE1 && byte <= 0xE3);
+    const size_t space = candidate ? white_space_length(text.substr(at)) : 0;
+    if (space > 0) {
+      if (at > start) use(text.substr(start, at - start));
+      start = at + space;
+    }
+    at += space > 0 ? space : 1;
+  }
+  if (text.size() > start) use(text.substr(start));
+}
+
+/// The major class of a character's general category.
+enum class CharClass : uint8_t { letter, mark, number, punctuation, symbol, separator, other };
+CharClass char_class(char32_t code_point);
+
+/// Appends the code points of `text`, U+FFFD for each invalid sequence.
+void append_code_points(std::string_view text, std::u32string& out);
+
+/// Appends `text` in lower case: full mapping, with the final sigma.
+void append_lower_case(std::string_view text, std::string& out);
+
+}  // namespace zoo
