@@ -241,9 +241,9 @@ int64_t ShiftSearch::edits(const Words& hypothesis, const Words& reference) {
 
 void Ter::normalize(std::string& text) {
   unescape_xml(text);
-  text.insert(text.begin(), ' ');
-  text += ' ';
-  set_apart(text, next_, [](char c) { return is_free_punctuation(static_cast<unsigned char>(c)); });
+  spaced_.assign(1, ' ').append(text) += ' ';
+  set_apart(spaced_, next_,
+            [](char c) { return is_free_punctuation(static_cast<unsigned char>(c)); });
   text.swap(next_);
   replace_all(text, "'s ", " 's ");
   split_western_period_and_dash(text, next_);
@@ -271,6 +271,19 @@ std::string_view Ter::tokenized(std::string_view line, std::string& text) {
   return text;
 }
 
+/// sacreBLEU tokenizes references twice. It matters where the first time makes a blank of other
+/// white space, before which a possessive is split, or an escape of an escaped one.
+std::string_view Ter::tokenized_twice(std::string_view line) {
+  const std::string_view once = tokenized(line, reference_text_);
+  if (!options_.normalized && !options_.no_punct) return once;  // then it changes nothing
+  once_.clear();
+  for_each_word(once, [&](std::string_view word) {
+    if (!once_.empty()) once_ += ' ';
+    once_ += word;
+  });
+  return tokenized(once_, reference_text_);
+}
+
 void Ter::measure(std::string_view hypothesis, std::span<const std::string_view> references,
                   std::span<double> statistics) {
   numbers_.clear();
@@ -281,7 +294,7 @@ void Ter::measure(std::string_view hypothesis, std::span<const std::string_view>
   size_t words = 0;
   for (const std::string_view reference : references) {
     reference_.clear();
-    for_each_word(tokenized(reference, reference_text_),
+    for_each_word(tokenized_twice(reference),
                   [&](std::string_view word) { reference_.push_back(numbers_.find(word)); });
     words += reference_.size();
     fewest = std::min(fewest, search_.edits(hypothesis_, reference_));

@@ -75,10 +75,11 @@ class Ter : public Metric {
 
  private:
   std::string_view tokenized(std::string_view line, std::string& text);
+  std::string_view tokenized_twice(std::string_view line);
   void normalize(std::string& text);
 
   TerOptions options_;
-  std::string hypothesis_text_, reference_text_, next_;
+  std::string hypothesis_text_, reference_text_, once_, spaced_, next_;
   std::vector<uint32_t> hypothesis_, reference_;
   WordNumbers numbers_;
   ShiftSearch search_;

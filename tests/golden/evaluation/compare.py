@@ -10,15 +10,19 @@ Written for Python 3.11, sacrebleu 2.6.0, rouge-score 0.1.2.
 """
 import argparse
 import collections
+import itertools
 import json
 import pathlib
 import random
 import subprocess
 import sys
 
+import numpy
+import regex
 import sacrebleu
 from rouge_score import rouge_scorer
 from sacrebleu.metrics import BLEU, CHRF, TER
+from sacrebleu.significance import PairedTest
 
 METRICS = {"bleu": BLEU, "chrf": CHRF, "ter": TER}
 WORDS = ("the a an of to cat dog house River BLEU score don't it's John's U.S. e.g. well-known 3.14 1,000 10-20 2019. "
@@ -133,6 +137,77 @@ def requests(corpora, seed):
         yield corpus(rng, rng.choice(["bleu"] * 10 + ["chrf"] * 6 + ["ter"] * 6 + ["rouge1", "rouge2", "rougeL", "rougeL"]))
 
 
+DOG = ["The dog bit the man.", "It wasn't surprising.", "The man had just bitten him."]
+DOG_A = ["The dog bit the man.", "It was not unexpected.", "The man bit him first."]
+DOG_B = ["The dog had bit the man.", "No one was surprised.", "The man had bitten the dog."]
+
+
+def chosen_cases():
+    """What once went wrong somewhere: empty lines, characters outside ASCII, quirks of sacreBLEU that count."""
+    def case(metric, hypotheses, references, **options):
+        return {"metric": metric, "options": options, "hypotheses": hypotheses, "references": references}
+
+    for metric in ["bleu", "chrf", "ter", "rougeL", "rouge1", "rouge2"]:
+        yield case(metric, DOG, [DOG_A, DOG_B])
+        yield case(metric, ["", ""], [["", "a"], ["b", ""]])
+        yield case(metric, ["a b"], [[""]])
+    for tokenize in ["13a", "intl", "zh", "char", "none"]:
+        yield case("bleu", DOG, [DOG_A], tokenize=tokenize)
+        yield case("bleu", ["It's 3.5% (maybe more)!"], [["It's 3.5% (maybe less)!"]], tokenize=tokenize)
+        yield case("bleu", ["a..b ,5 5, 1-2-3 x-y &amp;lt; <skipped>.", "“引用”、中文€½ Ⅷ १२३."],
+                   [["a . . b , 5 5 , 1- 2-3 x-y < .", "“ 引用 ” 、中 文€ ½ Ⅷ १२३ ."]], tokenize=tokenize)
+    for smooth in ["exp", "floor", "add-k", "none"]:
+        yield case("bleu", ["am I am a character sequence"], [["I am a symbol string sequence a a"]], smooth_method=smooth)
+        yield case("bleu", ["this is a fest", "x"], [["this is a test", "y"]], smooth_method=smooth, effective_order=True)
+    for metric in ["bleu", "chrf"]:
+        yield case(metric, ["ΑΣ ΑΣΑ Σ İSTANBUL ǅ ẞ"], [["ας ασα σ i̇stanbul ǆ ß"]], lowercase=True)
+    yield case("chrf", ["(hi) a, .b"], [["(hi ) a , . b"]], word_order=2)
+    yield case("chrf", ["a b"], [["ab "]], whitespace=True)
+    yield case("ter", ["d a b c e f"], [["a b c d e f"]])
+    yield case("ter", ["a " * 60 + "b c"], [["b c " + "a " * 60]])
+    yield case("ter", ["it's x", "中文。字"], [["it's\u2003x &amp;lt;", "中 文 。 字"]], normalized=True, asian_support=True)
+    yield case("ter", ["a. b, 中。"], [["a b 中"]], no_punct=True, asian_support=True)
+    yield case("rougeL", ["Ein Hund, \u212alein"], [["ein hund klein"], ["klein ein Hund"]])
+
+
+def is_small(request):
+    return sum(len(text) for texts in [request["hypotheses"], *request["references"]] for text in texts) < 400
+
+
+def write(path, seed):
+    """Goldens: the chosen cases and small random ones, with sacreBLEU's lines, JSON and bootstrap."""
+    cases = list(chosen_cases())
+    cases += itertools.islice(filter(is_small, requests(4000, seed)), 150)
+    for case in cases:
+        case["expected"] = expected(case)
+    rng = random.Random(seed)
+    words = [word(rng) for _ in range(30)]
+    reference = [line(rng, words) for _ in range(40)]
+    systems = [[edited(rng, edited(rng, text, words), words) for text in reference] for _ in range(2)]
+    printed, paired = [], []
+    for name, metric in METRICS.items():
+        score = metric().corpus_score(systems[1], [reference])
+        interval = metric()
+        with_interval = interval.corpus_score(systems[1], [reference], n_bootstrap=200)
+        scorer = metric()
+        scorer.corpus_score(DOG, [DOG_A])
+        signature, bootstrap_signature = str(scorer.get_signature()), str(interval.get_signature())
+        printed.append({"metric": name, "line": score.format(1, False, signature),
+                        "json": json.loads(score.format(1, False, signature, True)),
+                        "interval_line": with_interval.format(1, False, bootstrap_signature),
+                        "interval_json": json.loads(with_interval.format(1, False, bootstrap_signature, True))})
+        test = PairedTest([("Baseline: a", systems[0]), ("b", systems[1])], {name.upper(): metric()}, [reference],
+                          test_type="bs", n_samples=200)
+        signatures, scores = test()
+        (key, signature), = signatures.items()
+        paired.append({"metric": name, "signature": str(signature), "results": [vars(result) for result in scores[key]]})
+    goldens = {"made_with": f"compare.py --write, sacrebleu {sacrebleu.__version__}, rouge-score 0.1.2, "
+                            f"numpy {numpy.__version__}, regex {regex.__version__}, Python {sys.version.split()[0]}, seed {seed}",
+               "cases": cases, "systems": systems, "reference": reference, "printed": printed, "paired": paired}
+    path.write_text(json.dumps(goldens, indent=0, default=float) + "\n")
+    return 0
+
+
 def compare(server, corpora, seed):
     process = subprocess.Popen([server], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     compared, wrong = collections.Counter(), 0
@@ -153,9 +228,12 @@ def compare(server, corpora, seed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--server", type=pathlib.Path)
+    parser.add_argument("--write", type=pathlib.Path)
     parser.add_argument("--corpora", type=int, default=12000)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
+    if args.write:
+        return write(args.write, args.seed)
     return compare(args.server, args.corpora, args.seed)
 
 

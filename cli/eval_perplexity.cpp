@@ -1,0 +1,396 @@
+// transformer-cli eval MODEL: how well a model predicts a text, or completes prompts.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "checkpoint/checkpoint.h"
+#include "cli/eval.h"
+#include "cli/runtime.h"
+#include "core/config.h"
+#include "core/text.h"
+#include "data/token_file.h"
+#include "evaluation/perplexity.h"
+#include "training/causal_lm_task.h"
+
+namespace zoo::cli {
+namespace {
+
+const std::vector<std::string> kMetrics = {"loss",          "perplexity", "bits_per_byte",
+                                           "bits_per_char", "accuracy",   "exact_match"};
+
+/// Loss, perplexity and bits are better when small.
+bool small_is_better(const std::string& metric) {
+  return metric != "accuracy" && metric != "exact_match";
+}
+
+/// A folder for packed tokens, removed at the end.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string pattern = utf8(fs::temp_directory_path() / "transformer-cli-XXXXXX");
+    if (::mkdtemp(pattern.data()) == nullptr)
+      throw DataError(
+          cat(pattern,
+              ": cannot be made for packed tokens; set TMPDIR to a folder that can be written"));
+    path_ = pattern;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+/// Bytes and characters of a text.
+struct TextSize {
+  int64_t bytes = 0, chars = 0;
+  void add(std::string_view text) {
+    bytes += static_cast<int64_t>(text.size());
+    chars += std::count_if(text.begin(), text.end(),
+                           [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+  }
+};
+
+/// What is evaluated: texts or one packed file, of which a share at the end may be meant.
+struct Data {
+  std::vector<fs::path> files;
+  double tail = 1;  ///< share of the tokens, at the end
+  bool completion = false;
+};
+
+struct EvalPerplexity : EvalMode {
+  using EvalMode::EvalMode;
+
+  std::string model, data = "valid";
+  int64_t context = 0, stride = 0, batch_size = 0, random_batches = 0;
+  bool bos = false, completion = false;
+
+  void declare(Flags& flags) override {
+    flags.describe(
+        "The loss is the mean of -ln p over tokens, in nats; perplexity is exp(loss), per token of "
+        "the model's own\n"
+        "tokenizer, so only models with the same tokenizer compare. Bits per byte and per "
+        "character (code point) do\n"
+        "compare: sum of -log2 p over the bytes or characters of the raw text. Every token after "
+        "the first (with\n"
+        "--bos, every token) is predicted exactly once, from at most --context tokens before it; "
+        "with --stride equal\n"
+        "to the context, the default, windows do not overlap. Accuracy is the share of tokens that "
+        "were the most\n"
+        "probable. A .tsv file holds prompt<TAB>completion lines; exact_match is the share of "
+        "prompts that greedy\n"
+        "decoding completes exactly, and loss and accuracy are those of the completions' tokens.");
+    flags.group("Of a model on a text");
+    flags.text("-m,--model,model", model, "MODEL", "run, checkpoint or Hugging Face folder");
+    flags.text("--data", data, "FILE|valid|test",
+               "a text, a .tokens or a .tsv file; valid: the data the model was validated on; "
+               "test: test.* beside valid.*");
+    flags.flag("--completion", completion,
+               "the data is prompt<TAB>completion, whatever the file's name");
+    flags.number("--context", context, non_negative(),
+                 "tokens that the model sees at once; 0: its max_length");
+    flags.number("--stride", stride, non_negative(),
+                 "tokens that the window moves by; 0: the context");
+    flags.flag(
+        "--bos", bos,
+        "put the start token (else the end token) before the text, so that its first token counts");
+    flags.number(
+        "--random-batches", random_batches, non_negative(),
+        "also estimate the loss from N batches at random places, as nanoGPT does, drawn by --seed");
+    flags.number("--batch-size", batch_size, non_negative(),
+                 "windows in a forward pass (random batches: 12 if 0); 0: by memory");
+    flags.example("the validation data of its training",
+                  "transformer-cli eval weights/gpt-shakespeare-char --data valid");
+    flags.example("another text, with a longer past for each token",
+                  "transformer-cli eval -m weights/gpt-shakespeare-char --data "
+                  "data/shakespeare/test.txt --context 64 --stride 32 --random-batches 4");
+    flags.example(
+        "a gate for scripts",
+        "transformer-cli eval weights/gpt-shakespeare-char --data data/shakespeare/test.txt "
+        "--metrics perplexity,accuracy --min-score 1000 --json");
+  }
+
+  bool asked_for() const override { return !model.empty(); }
+
+  int run(const GlobalOptions& globals) override {
+    const std::vector<std::string> metrics = wanted_metrics();
+    if (model.empty())
+      throw ConfigError("eval: no model was given; name a run, checkpoint or Hugging Face folder");
+    const Runtime runtime = start_runtime(globals);
+    LoadedModel loaded =
+        load_model(utf8_path(model), {.device = runtime.device, .dtype = runtime.dtype});
+    if (!loaded.tokenizer)
+      throw DataError(cat(model,
+                          ": holds no tokenizer, which texts need; add tokenizer.json, vocab.json "
+                          "and merges.txt, or a .model file"));
+    const Data found = find_data(loaded);
+    Json result{{"model", model}, {"data", Json::array()}};
+    for (const fs::path& file : found.files) result["data"].push_back(utf8(file));
+    if (found.completion)
+      score_completions(loaded, found, runtime, globals, result);
+    else
+      score_text(loaded, found, globals, result);
+
+    std::vector<std::string> printed;
+    for (const std::string& metric : metrics)
+      if (result.contains(metric)) printed.push_back(metric);
+    if (!shared.metric_lists.empty() && printed.size() != metrics.size())
+      throw ConfigError(
+          cat("--metrics: ", missing(metrics, result),
+              " is no metric of this data; there are: ", join(present(result), ", ")));
+    for (const std::string& metric : kMetrics)
+      if (std::find(printed.begin(), printed.end(), metric) == printed.end()) result.erase(metric);
+    print(globals, result, printed);
+    return gate(result, printed);
+  }
+
+ private:
+  std::vector<std::string> wanted_metrics() const {
+    if (shared.metric_lists.empty()) return kMetrics;
+    std::vector<std::string> metrics;
+    for (const std::string& list : shared.metric_lists)
+      for (const std::string& name : split(list, ',')) {
+        const std::string metric = name == "ppl" ? "perplexity" : name;
+        if (std::find(kMetrics.begin(), kMetrics.end(), metric) == kMetrics.end()) {
+          const std::string guess = nearest(metric, kMetrics);
+          throw ConfigError(cat("--metrics: unknown metric \"", name, "\"",
+                                guess.empty() ? "; " : cat("; did you mean \"", guess, "\"? "),
+                                "allowed: ", join(kMetrics, ", ")));
+        }
+        metrics.push_back(metric);
+      }
+    return metrics;
+  }
+
+  static std::vector<std::string> present(const Json& result) {
+    std::vector<std::string> names;
+    for (const std::string& metric : kMetrics)
+      if (result.contains(metric)) names.push_back(metric);
+    return names;
+  }
+  static std::string missing(const std::vector<std::string>& metrics, const Json& result) {
+    for (const std::string& metric : metrics)
+      if (!result.contains(metric)) return metric;
+    return "";
+  }
+
+  Data find_data(const LoadedModel& loaded) const {
+    Data found;
+    if (data != "valid" && data != "test") {
+      found.files = {utf8_path(data)};
+      found.completion = completion || found.files[0].extension() == ".tsv";
+    } else {
+      if (!loaded.project.is_object() || !loaded.project.contains("task"))
+        throw DataError(cat("--data ", data, ": ", model,
+                            " does not say which data it was trained on (it has no task in "
+                            "zoo.json); name a file"));
+      const ProjectConfig project =
+          zoo::read_project(loaded.project, utf8(loaded.folder / "zoo.json") + "#");
+      const auto [train, valid] = std::visit(
+          [](const auto& task) { return std::pair(task.train, task.valid); }, project.task);
+      found.completion = std::holds_alternative<CompletionTaskConfig>(project.task);
+      for (const std::string& name : valid.empty() ? train : valid)
+        found.files.push_back(utf8_path(name));
+      if (valid.empty())
+        found.tail = std::get<LanguageModelTaskConfig>(project.task).valid_fraction;
+      if (data == "test")
+        for (fs::path& file : found.files) {
+          const std::string name = utf8(file.filename());
+          if (!name.starts_with("valid"))
+            throw DataError(cat("--data test: ", model, " was validated on ", utf8(file),
+                                ", beside which no test file is known; name the file"));
+          file.replace_filename(utf8_path("test" + name.substr(5)));
+          found.tail = 1;
+        }
+    }
+    if (found.files.empty())
+      throw DataError(cat("--data ", data, ": the model's task names no file; name one"));
+    for (const fs::path& file : found.files)
+      if (!fs::is_regular_file(file))
+        throw DataError(
+            cat(utf8(file), ": no such file",
+                data == "valid" || data == "test"
+                    ? cat(" (--data ", data, " of ", model, ", relative to the working folder)")
+                    : "",
+                "; name a text, a .tokens or a .tsv file with --data"));
+    return found;
+  }
+
+  void score_text(LoadedModel& loaded, const Data& found, const GlobalOptions& globals,
+                  Json& result) const {
+    const Tokenizer& tokenizer = *loaded.tokenizer;
+    const ScratchFolder scratch;
+    Progress progress;
+    const bool packed = found.files[0].extension() == ".tokens";
+    fs::path path = found.files[0];
+    if (!packed) {
+      path = scratch.path() / "text.tokens";
+      pack_texts(found.files, tokenizer, path, [&](double share) {
+        progress.show(cat("packing ", std::lround(100 * share), "%"));
+      });
+    }
+    const TokenFile file(path);
+    if (packed && file.info().tokenizer_hash != tokenizer_hash(tokenizer, scratch.path()))
+      throw DataError(cat(utf8(path), ": was packed with another tokenizer than that of ", model,
+                          "; give the text itself"));
+    const int64_t count =
+        found.tail < 1
+            ? static_cast<int64_t>(std::ceil(static_cast<double>(file.size()) * found.tail))
+            : file.size();
+    const int64_t first = file.size() - count;
+    const TokenSource text{count,
+                           [&](int64_t at, std::span<int64_t> to) { file.read(first + at, to); }};
+
+    PerplexityOptions options{.context = context, .stride = stride, .batch_size = batch_size};
+    if (bos) {
+      options.bos = loaded.special_ids.bos ? loaded.special_ids.bos : loaded.special_ids.eos;
+      if (!options.bos)
+        throw ConfigError(
+            cat("--bos: the tokenizer of ", model, " has no start or end token; leave it out"));
+    }
+    options.progress = [&](int64_t done, int64_t total) {
+      if (progress.due())
+        progress.show(
+            cat("evaluating ", with_thousands(done), " of ", with_thousands(total), " tokens"));
+    };
+    const PerplexityScore score = measure_perplexity(*loaded.model, text, options);
+    const int64_t used = context == 0 ? loaded.model->max_length() : context;
+
+    // The text that was predicted: without bos, all but the first token.
+    TextSize size;
+    if (packed || found.tail < 1) {
+      size = decoded_size(text, tokenizer);
+    } else {
+      for (const fs::path& part : found.files) size.add(MappedFile(part).text());
+    }
+    if (!bos) {
+      TextSize unseen;
+      int64_t token = 0;
+      text.read(0, {&token, 1});
+      unseen.add(
+          tokenizer.decode(std::span(&token, 1), {.skip_special = true, .replace_invalid = false}));
+      size.bytes -= unseen.bytes;
+      size.chars -= unseen.chars;
+    }
+
+    result["loss"] = score.loss();
+    result["perplexity"] = std::exp(score.loss());
+    if (size.bytes > 0)
+      result["bits_per_byte"] = score.nats / std::log(2.0) / static_cast<double>(size.bytes);
+    if (size.chars > 0)
+      result["bits_per_char"] = score.nats / std::log(2.0) / static_cast<double>(size.chars);
+    result["accuracy"] = score.accuracy();
+    result["tokens"] = score.tokens;
+    result["bytes"] = size.bytes;
+    result["chars"] = size.chars;
+    result["signature"] = cat("ppl|ctx:", used, "|stride:", stride == 0 ? used : stride,
+                              "|bos:", bos ? "yes" : "no", "|unit:token|tok:", tokenizer.type(),
+                              "-", tokenizer.vocab_size(), "|version:", ZOO_VERSION);
+    if (random_batches > 0) {
+      const LossEstimateOptions estimate{.batches = random_batches,
+                                         .batch_size = batch_size == 0 ? 12 : batch_size,
+                                         .context = context,
+                                         .seed = static_cast<uint64_t>(globals.seed)};
+      result["random_batches"] = {{"loss", estimate_loss(*loaded.model, text, estimate)},
+                                  {"batches", estimate.batches},
+                                  {"batch_size", estimate.batch_size},
+                                  {"seed", globals.seed}};
+    }
+  }
+
+  static TextSize decoded_size(const TokenSource& text, const Tokenizer& tokenizer) {
+    TextSize size;
+    std::vector<int64_t> piece;
+    for (int64_t at = 0; at < text.size; at += static_cast<int64_t>(piece.size())) {
+      piece.resize(static_cast<size_t>(std::min<int64_t>(1 << 16, text.size - at)));
+      text.read(at, piece);
+      size.add(tokenizer.decode(piece, {.skip_special = true, .replace_invalid = false}));
+    }
+    return size;
+  }
+
+  void score_completions(LoadedModel& loaded, const Data& found, const Runtime& runtime,
+                         const GlobalOptions& globals, Json& result) const {
+    if (context != 0 || stride != 0 || bos || random_batches != 0)
+      throw ConfigError(
+          "--context, --stride, --bos and --random-batches are for running text, not for "
+          "prompt<TAB>completion data; leave them out");
+    CompletionTaskConfig task;
+    for (const fs::path& file : found.files) task.valid.push_back(utf8(file));
+    task.train = task.valid;  // nothing is learnt, but a task has both
+    TrainingConfig training;
+    training.seed = globals.seed;
+    const auto evaluated =
+        make_task(task, {.model = loaded.model,
+                         .tokenizer = loaded.tokenizer,
+                         .training = &training,
+                         .device = runtime.device,
+                         .cache = {},
+                         .notice = [](const std::string& text) { log_warning(text); }});
+    for (const auto& [name, value] : evaluated->evaluate(Precision::fp32)) result[name] = value;
+    result["pairs"] = evaluated->data_receipt()["valid"]["pairs"];
+  }
+
+  void print(const GlobalOptions& globals, const Json& result,
+             const std::vector<std::string>& printed) const {
+    if (globals.json || shared.format == "json") {
+      out() << result.dump(2) << '\n';
+      return;
+    }
+    const std::map<std::string, std::string> units = {
+        {"loss", " nats a token"}, {"accuracy", " of tokens"}, {"exact_match", " of prompts"}};
+    for (const std::string& metric : printed) {
+      char value[32];
+      std::snprintf(value, sizeof value, "%.4f", result[metric].get<double>());
+      const std::string name = metric == "perplexity" && result.contains("signature")
+                                   ? "perplexity " + result["signature"].get<std::string>()
+                                   : metric;
+      const auto unit = units.find(metric);
+      out() << name << " = " << value << (unit == units.end() ? "" : unit->second) << '\n';
+    }
+    if (result.contains("random_batches")) {
+      const Json& estimate = result["random_batches"];
+      char value[32];
+      std::snprintf(value, sizeof value, "%.4f", estimate["loss"].get<double>());
+      out() << "loss of " << estimate["batches"] << " random batches of " << estimate["batch_size"]
+            << " (nanoGPT's estimate, seed " << estimate["seed"] << ") = " << value
+            << " nats a token\n";
+    }
+    if (result.contains("pairs"))
+      out() << "prompts: " << result["pairs"] << '\n';
+    else
+      out() << "tokens: " << with_thousands(result["tokens"])
+            << ", bytes: " << with_thousands(result["bytes"])
+            << ", characters: " << with_thousands(result["chars"]) << '\n';
+  }
+
+  int gate(const Json& result, const std::vector<std::string>& printed) const {
+    if (!shared.min_score) return kDone;
+    const std::string& metric = printed.front();
+    const double value = result[metric];
+    if (small_is_better(metric) ? value <= *shared.min_score : value >= *shared.min_score)
+      return kDone;
+    out().flush();
+    throw NumericError(cat("--min-score: ", metric, " is ", value, ", ",
+                           small_is_better(metric) ? "above" : "below", " the gate of ",
+                           *shared.min_score));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<EvalMode> make_perplexity_mode(const EvalFlags& shared) {
+  return std::make_unique<EvalPerplexity>(shared);
+}
+
+const std::vector<std::string>& perplexity_metrics() { return kMetrics; }
+
+}  // namespace zoo::cli
