@@ -7,8 +7,6 @@
 #include <iterator>
 #include <utility>
 
-#include "core/utf8.h"
-
 namespace zoo {
 
 namespace {
@@ -165,11 +163,7 @@ CharClass char_class(char32_t code_point) {
 }
 
 void append_code_points(std::string_view text, std::u32string& out) {
-  while (!text.empty()) {
-    const Utf8Step step = next_utf8(text);
-    out += step.code_point;
-    text.remove_prefix(step.length);
-  }
+  for_each_code_point(text, [&](char32_t c, std::string_view) { out += c; });
 }
 
 void append_lower_case(std::string_view text, std::string& out) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/utf8.h"
+
 namespace zoo {
 
 /// What Python's str.isspace() holds for white space: Unicode's property and U+001C … U+001F.
@@ -34,6 +36,17 @@ void for_each_word(std::string_view text, Use&& use) {
     at += space > 0 ? space : 1;
   }
   if (text.size() > start) use(text.substr(start));
+}
+
+/// Calls use(code point, its bytes) for each character, with U+FFFD for each invalid sequence.
+template <class Use>
+void for_each_code_point(std::string_view text, Use&& use) {
+  while (!text.empty()) {
+    const auto first = static_cast<unsigned char>(text[0]);
+    const Utf8Step step = first < 0x80 ? Utf8Step{first, 1, true, false} : next_utf8(text);
+    use(step.code_point, text.substr(0, step.length));
+    text.remove_prefix(step.length);
+  }
 }
 
 /// The major class of a character's general category.

@@ -21,19 +21,6 @@ bool is_chinese(char32_t c) {
   return false;
 }
 
-/// Copies a text, with a blank before each character that fits, and one behind.
-template <class Fits>
-void copy_apart(std::string_view text, std::string& out, const Fits& fits) {
-  while (!text.empty()) {
-    const Utf8Step step = next_utf8(text);
-    const bool apart = fits(step.code_point);
-    if (apart) out += ' ';
-    out += text.substr(0, step.length);
-    if (apart) out += ' ';
-    text.remove_prefix(step.length);
-  }
-}
-
 }  // namespace
 
 std::string_view BleuTokenizer::operator()(std::string_view line) {
@@ -50,11 +37,11 @@ std::string_view BleuTokenizer::operator()(std::string_view line) {
       split_western();
       break;
     case BleuTokenization::chinese:
-      copy_apart(trim_unicode(line), text_, is_chinese);
+      append_apart(trim_unicode(line), text_, is_chinese);
       split_western();
       break;
     case BleuTokenization::characters:
-      copy_apart(line, text_, [](char32_t) { return true; });
+      append_apart(line, text_, [](char32_t) { return true; });
       break;
     case BleuTokenization::international:
       wide_.clear();

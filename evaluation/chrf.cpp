@@ -4,7 +4,6 @@
 
 #include "core/error.h"
 #include "core/unicode.h"
-#include "core/utf8.h"
 
 namespace zoo {
 
@@ -63,12 +62,9 @@ void Chrf::read(std::string_view text, Line& line, bool is_hypothesis) {
     text = line.lower_cased;
   }
   line.characters.clear();
-  for (std::string_view rest = text; !rest.empty();) {
-    const Utf8Step step = next_utf8(rest);
-    if (options_.whitespace || !is_white_space(step.code_point))
-      line.characters.push_back(step.code_point);
-    rest.remove_prefix(step.length);
-  }
+  for_each_code_point(text, [&](char32_t c, std::string_view) {
+    if (options_.whitespace || !is_white_space(c)) line.characters.push_back(c);
+  });
   line.words.clear();
   if (options_.word_order == 0) return;
   for_each_chrf_word(text, [&](std::string_view word) {

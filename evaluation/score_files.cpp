@@ -6,7 +6,6 @@
 #include "core/error.h"
 #include "core/lines.h"
 #include "core/unicode.h"
-#include "core/utf8.h"
 
 namespace zoo {
 
@@ -17,12 +16,10 @@ constexpr size_t kBuckets = 7;
 constexpr int64_t kSuspicious = 100;  // lines that end in " ." before sacreBLEU warns
 
 bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const Utf8Step step = next_utf8(text);
-    if (!step.valid) return false;
-    text.remove_prefix(step.length);
-  }
-  return true;
+  bool valid = true;
+  for_each_code_point(
+      text, [&](char32_t c, std::string_view bytes) { valid &= c != 0xFFFD || bytes == "\uFFFD"; });
+  return valid;
 }
 
 /// Signs that text is not what a reader sees.

@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "core/unicode.h"
-#include "core/utf8.h"
 #include "evaluation/text_passes.h"
 
 namespace zoo {
@@ -49,20 +48,12 @@ bool is_western_punctuation(char c) {
   return std::string_view(".,?:;!\"()").find(c) != std::string_view::npos;
 }
 
-/// Copies a text without the characters that fit, or with blanks around them.
 template <class Fits>
-void copy_without_or_apart(std::string_view text, std::string& out, bool without,
-                           const Fits& fits) {
+void copy_without(std::string_view text, std::string& out, const Fits& fits) {
   out.clear();
-  while (!text.empty()) {
-    const Utf8Step step = next_utf8(text);
-    const std::string_view bytes = text.substr(0, step.length);
-    if (!fits(step.code_point))
-      out += bytes;
-    else if (!without)
-      out.append(" ").append(bytes).append(" ");
-    text.remove_prefix(step.length);
-  }
+  for_each_code_point(text, [&](char32_t c, std::string_view bytes) {
+    if (!fits(c)) out += bytes;
+  });
 }
 
 }  // namespace
@@ -248,8 +239,8 @@ void Ter::normalize(std::string& text) {
   replace_all(text, "'s ", " 's ");
   split_western_period_and_dash(text, next_);
   if (!options_.asian_support) return;
-  copy_without_or_apart(text, next_, false,
-                        [](char32_t c) { return is_asian_word(c) || is_asian_punctuation(c); });
+  next_.clear();
+  append_apart(text, next_, [](char32_t c) { return is_asian_word(c) || is_asian_punctuation(c); });
   text.swap(next_);
 }
 
@@ -264,7 +255,7 @@ std::string_view Ter::tokenized(std::string_view line, std::string& text) {
   if (options_.no_punct) {
     std::erase_if(text, is_western_punctuation);
     if (options_.asian_support) {
-      copy_without_or_apart(text, next_, true, is_asian_punctuation);
+      copy_without(text, next_, is_asian_punctuation);
       text.swap(next_);
     }
   }

@@ -2,48 +2,81 @@
 // Passes over a text, of bytes or of code points, that put blanks where tokenizers written as
 // regular expressions do: from left to right, what one match took is not looked at by the next.
 
-#include <array>
 #include <string>
 #include <string_view>
 
+#include "core/unicode.h"
+
 namespace zoo {
 
-/// Blanks around each character that `fits`.
-template <class Text, class Fits>
-void set_apart(const Text& in, Text& out, const Fits& fits) {
-  out.clear();
-  for (const auto c : in) {
+/// Appends a text, with blanks around each character that fits.
+template <class Fits>
+void append_apart(std::string_view text, std::string& out, const Fits& fits) {
+  for_each_code_point(text, [&](char32_t c, std::string_view bytes) {
     const bool apart = fits(c);
     if (apart) out += ' ';
-    out += c;
+    out += bytes;
     if (apart) out += ' ';
+  });
+}
+
+/// Writes `out` anew; there is room for two blanks beside each character of `in`.
+template <class Text>
+class PassWriter {
+ public:
+  PassWriter(const Text& in, Text& out) : out_(out) {
+    out_.resize(3 * in.size());
+    next_ = out_.data();
+  }
+  ~PassWriter() { out_.resize(static_cast<size_t>(next_ - out_.data())); }
+  PassWriter(const PassWriter&) = delete;
+  PassWriter& operator=(const PassWriter&) = delete;
+  void write(typename Text::value_type c) { *next_++ = c; }
+  void write_blank_if(bool wanted) {
+    if (wanted) write(' ');
+  }
+
+ private:
+  Text& out_;
+  typename Text::value_type* next_;
+};
+
+/// Blanks around each character that fits.
+template <class Text, class Fits>
+void set_apart(const Text& in, Text& out, const Fits& fits) {
+  PassWriter writer(in, out);
+  for (const auto c : in) {
+    const bool apart = fits(c);
+    writer.write_blank_if(apart);
+    writer.write(c);
+    writer.write_blank_if(apart);
   }
 }
 
 /// Of each pair of neighbours that fit, blanks around the second.
 template <class Text, class First, class Second>
 void set_second_apart(const Text& in, Text& out, const First& first, const Second& second) {
-  out.clear();
+  PassWriter writer(in, out);
   for (size_t i = 0; i < in.size(); ++i) {
-    out += in[i];
+    writer.write(in[i]);
     if (i + 1 == in.size() || !second(in[i + 1]) || !first(in[i])) continue;
-    out += ' ';
-    out += in[++i];
-    out += ' ';
+    writer.write(' ');
+    writer.write(in[++i]);
+    writer.write(' ');
   }
 }
 
 /// Of each pair of neighbours that fit, blanks around the first.
 template <class Text, class First, class Second>
 void set_first_apart(const Text& in, Text& out, const First& first, const Second& second) {
-  out.clear();
+  PassWriter writer(in, out);
   for (size_t i = 0; i < in.size(); ++i) {
     const bool apart = i + 1 < in.size() && first(in[i]) && second(in[i + 1]);
-    if (apart) out += ' ';
-    out += in[i];
+    writer.write_blank_if(apart);
+    writer.write(in[i]);
     if (!apart) continue;
-    out += ' ';
-    out += in[++i];
+    writer.write(' ');
+    writer.write(in[++i]);
   }
 }
 
