@@ -261,8 +261,9 @@ struct EvalPerplexity : EvalMode {
         progress.show(
             cat("evaluating ", with_thousands(done), " of ", with_thousands(total), " tokens"));
     };
-    const PerplexityScore score = measure_perplexity(*loaded.model, text, options);
-    const int64_t used = context == 0 ? loaded.model->max_length() : context;
+    const auto language_model = loaded.as<CausalLm>();
+    const PerplexityScore score = measure_perplexity(*language_model, text, options);
+    const int64_t used = context == 0 ? language_model->max_length() : context;
 
     // The text that was predicted: without bos, all but the first token.
     TextSize size;
@@ -299,7 +300,7 @@ struct EvalPerplexity : EvalMode {
                                          .batch_size = batch_size == 0 ? 12 : batch_size,
                                          .context = context,
                                          .seed = static_cast<uint64_t>(globals.seed)};
-      result["random_batches"] = {{"loss", estimate_loss(*loaded.model, text, estimate)},
+      result["random_batches"] = {{"loss", estimate_loss(*language_model, text, estimate)},
                                   {"batches", estimate.batches},
                                   {"batch_size", estimate.batch_size},
                                   {"seed", globals.seed}};
@@ -329,7 +330,7 @@ struct EvalPerplexity : EvalMode {
     TrainingConfig training;
     training.seed = globals.seed;
     const auto evaluated =
-        make_task(task, {.model = loaded.model,
+        make_task(task, {.model = loaded.as<CausalLm>(),
                          .tokenizer = loaded.tokenizer,
                          .training = &training,
                          .device = runtime.device,
