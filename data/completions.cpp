@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/text.h"
+#include "data/parallel.h"
 
 namespace zoo {
 
@@ -16,28 +17,11 @@ constexpr uint64_t kOrderStream = uint64_t{4} << 56;
 
 Completions::Completions(const std::vector<fs::path>& files, const Tokenizer& tokenizer,
                          int64_t max_length) {
-  for (const fs::path& path : files) {
-    const MappedFile file(path);
-    int64_t number = 0;
-    for_each_line(file.text(), [&](std::string_view line) {
-      ++number;
-      const auto where = [&] { return cat(utf8(path), ":", number, ": "); };
-      if (trim(line).empty()) {
-        ++blank_;
-        return;
-      }
-      const auto tabs = std::count(line.begin(), line.end(), '\t');
-      if (tabs != 1)
-        throw DataError(cat(where(), "expected prompt<TAB>completion, found ", tabs,
-                            " tabs; every line needs exactly one"));
-      const size_t tab = line.find('\t');
-      try {
-        add(line.substr(0, tab), line.substr(tab + 1), tokenizer, max_length);
-      } catch (const DataError& error) {
-        throw DataError(where() + error.what());
-      }
-    });
-  }
+  for (const fs::path& path : files)
+    for_each_tsv_pair(path, "prompt<TAB>completion",
+                      [&](std::string_view prompt, std::string_view completion) {
+                        add(prompt, completion, tokenizer, max_length);
+                      });
   if (size() == 0)
     throw DataError(cat(files.empty() ? "task.train" : utf8(files[0]),
                         ": no usable pair of prompt and completion; blank: ", blank_,
@@ -51,8 +35,7 @@ void Completions::add(std::string_view prompt, std::string_view completion,
     return;
   }
   const std::vector<int64_t> prompt_ids = tokenizer.encode(prompt);
-  std::vector<int64_t> completion_ids = tokenizer.encode(completion);
-  if (const auto end = tokenizer.special_ids().eos) completion_ids.push_back(*end);
+  const std::vector<int64_t> completion_ids = encode_sentence(tokenizer, completion);
   // The last token is only predicted, never read.
   if (static_cast<int64_t>(prompt_ids.size() + completion_ids.size()) > max_length + 1) {
     ++too_long_;

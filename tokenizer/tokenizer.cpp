@@ -60,6 +60,12 @@ std::string Tokenizer::decode(std::span<const int64_t> ids, const DecodeOptions&
   return text + decoder->finish();
 }
 
+std::vector<int64_t> encode_sentence(const Tokenizer& tokenizer, std::string_view text) {
+  std::vector<int64_t> ids = tokenizer.encode(text);
+  if (const auto end = tokenizer.special_ids().eos) ids.push_back(*end);
+  return ids;
+}
+
 void check_id(int64_t id, int64_t vocab_size) {
   if (id < 0 || id >= vocab_size)
     throw DataError(cat("tokenizer: found the id ", id, "; ids are 0 to ", vocab_size - 1,

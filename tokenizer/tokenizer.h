@@ -75,6 +75,10 @@ class Tokenizer {
   virtual void save(const fs::path& folder) const = 0;
 };
 
+/// encode(text), and the end token where there is one: a sentence as encoder–decoders read and
+/// write it.
+std::vector<int64_t> encode_sentence(const Tokenizer& tokenizer, std::string_view text);
+
 /// @throws DataError unless 0 <= id < vocab_size
 void check_id(int64_t id, int64_t vocab_size);
 
