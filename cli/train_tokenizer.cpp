@@ -25,11 +25,11 @@ struct TrainTokenizer {
     flags.example(
         "byte-level BPE, GPT-2's kind",
         "transformer-cli train-tokenizer --type bpe --vocab-size 300 -i README.md -o my-bpe");
-    flags.choice("--type", type, {"char", "bpe", "unigram", "sentencepiece-bpe"},
-                 "char: one token a character; bpe: byte-level; unigram, sentencepiece-bpe: "
-                 "SentencePiece's two");
+    flags.choice("--type", type, {"char", "bpe", "unigram", "sentencepiece-bpe", "word"},
+                 "char: one token a character; bpe: byte-level; unigram, sentencepiece-bpe, word: "
+                 "SentencePiece's");
     flags.number("--vocab-size", vocab_size, at_least(4),
-                 "tokens to train; default: 8000; char: those of the text");
+                 "tokens to train; default: 8000; word: at most so many; char: those of the text");
     flags.texts("-i,--input", inputs, "FILE", "text to train on; repeatable");
     flags.text("-o,--output", output, "DIR", "folder to write");
     flags.flag("--overwrite", overwrite, "replace a folder that is not empty");
@@ -43,7 +43,8 @@ struct TrainTokenizer {
   int run(const GlobalOptions& globals) {
     if (type.empty())
       throw ConfigError(
-          "train-tokenizer: no --type is given; allowed: char, bpe, unigram, sentencepiece-bpe");
+          "train-tokenizer: no --type is given; allowed: char, bpe, unigram, sentencepiece-bpe, "
+          "word");
     if (inputs.empty())
       throw ConfigError("train-tokenizer: no text is given; name files with -i FILE");
     if (output.empty())
@@ -73,18 +74,19 @@ struct TrainTokenizer {
 
  private:
   TokenizerConfig config() const {
-    const bool is_bpe = type == "bpe", is_piece = type == "unigram" || type == "sentencepiece-bpe";
+    const bool is_bpe = type == "bpe",
+               is_piece = type == "unigram" || type == "sentencepiece-bpe" || type == "word";
     const auto only_for = [&](bool given, bool fits, const char* flag, const char* types) {
       if (given && !fits)
         throw ConfigError(
             cat(flag, ": has no meaning with --type ", type, "; it belongs to ", types));
     };
     only_for(vocab_size.has_value(), is_bpe || is_piece, "--vocab-size",
-             "bpe, unigram and sentencepiece-bpe");
+             "bpe, unigram, sentencepiece-bpe and word");
     only_for(!special.empty(), is_bpe, "--special", "bpe");
-    only_for(lowercase, is_piece, "--lowercase", "unigram and sentencepiece-bpe");
+    only_for(lowercase, is_piece, "--lowercase", "unigram, sentencepiece-bpe and word");
     only_for(character_coverage.has_value(), is_piece, "--character-coverage",
-             "unigram and sentencepiece-bpe");
+             "unigram, sentencepiece-bpe and word");
     if (is_bpe) {
       BpeTokenizerConfig bpe;
       bpe.vocab_size = vocab_size.value_or(bpe.vocab_size);
@@ -96,7 +98,9 @@ struct TrainTokenizer {
     }
     if (is_piece) {
       SentencePieceTokenizerConfig piece;
-      piece.model = type == "unigram" ? SentencePieceModel::unigram : SentencePieceModel::bpe;
+      piece.model = type == "unigram" ? SentencePieceModel::unigram
+                    : type == "word"  ? SentencePieceModel::word
+                                      : SentencePieceModel::bpe;
       piece.vocab_size = vocab_size.value_or(piece.vocab_size);
       piece.character_coverage = character_coverage.value_or(piece.character_coverage);
       piece.lowercase = lowercase;

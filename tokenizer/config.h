@@ -37,11 +37,12 @@ struct BpeTokenizerConfig {
   }
 };
 
-enum class SentencePieceModel { unigram, bpe };
+enum class SentencePieceModel { unigram, bpe, word };
 template <>
 struct EnumNames<SentencePieceModel> {
   static constexpr std::array values{std::pair{SentencePieceModel::unigram, "unigram"},
-                                     std::pair{SentencePieceModel::bpe, "bpe"}};
+                                     std::pair{SentencePieceModel::bpe, "bpe"},
+                                     std::pair{SentencePieceModel::word, "word"}};
 };
 
 struct SentencePieceTokenizerConfig {
@@ -54,15 +55,35 @@ struct SentencePieceTokenizerConfig {
   bool lowercase = false;
   void fields(auto&& visit) {
     visit("file", file, "a trained .model file or its folder; empty: train on the task's text");
-    visit("model", model, "the segmentation algorithm to train");
-    visit("vocab_size", vocab_size, at_least(4), "pieces to train, with the special ones");
+    visit(
+        "model", model,
+        "the segmentation algorithm to train; word: what stands between blanks, each word that is "
+        "not among the vocab_size most frequent is <unk>");
+    visit("vocab_size", vocab_size, at_least(4),
+          "pieces to train, with the special ones; word: at most so many");
     visit("character_coverage", character_coverage, between(0.5, 1),
           "share of the text's characters that get a piece");
     visit("lowercase", lowercase, "fold case before training and encoding (nmt_nfkc_cf)");
   }
 };
 
+/// One tokenizer.
 using TokenizerConfig =
     std::variant<CharTokenizerConfig, BpeTokenizerConfig, SentencePieceTokenizerConfig>;
+
+struct SeparateTokenizersConfig {
+  static constexpr std::string_view kType = "separate";
+  static constexpr std::string_view kAbout =
+      "One tokenizer for the sources and another for the targets of a translation";
+  TokenizerConfig source = SentencePieceTokenizerConfig{}, target = SentencePieceTokenizerConfig{};
+  void fields(auto&& visit) {
+    visit("source", source, "the sources' tokenizer, trained on them alone");
+    visit("target", target, "the targets' tokenizer, trained on them alone");
+  }
+};
+
+/// The section `tokenizer`: one tokenizer, joint for both sides of a translation, or two.
+using TokenizersConfig = std::variant<CharTokenizerConfig, BpeTokenizerConfig,
+                                      SentencePieceTokenizerConfig, SeparateTokenizersConfig>;
 
 }  // namespace zoo

@@ -137,8 +137,11 @@ struct SentencePieceTokenizer::Model {
     const auto spans_blank = [](const SentencePieceModelFile::Piece& piece) {
       return piece.type != PieceType::control && piece.text.find(kBlank, 1) != std::string::npos;
     };
+    // (A model of words takes what it does not know together, several words as one: each is a word
+    // here.)
     if (!file.add_dummy_prefix || !file.remove_extra_whitespaces || file.whitespace_as_suffix ||
-        !ids.contains(kBlank) || std::any_of(file.pieces.begin(), file.pieces.end(), spans_blank))
+        !(ids.contains(kBlank) || file.algorithm == SentencePieceModelFile::Algorithm::word) ||
+        std::any_of(file.pieces.begin(), file.pieces.end(), spans_blank))
       return;
     // NFKC with the library's additions makes line ends blanks, too.
     const bool lines = file.normalizer == "nmt_nfkc" || file.normalizer == "nmt_nfkc_cf";
@@ -191,6 +194,8 @@ std::unique_ptr<SentencePieceTokenizer> SentencePieceTokenizer::train(
       {"normalization_rule_name", config.lowercase ? "nmt_nfkc_cf" : "nmt_nfkc"},
       {"max_sentence_length", std::to_string(1 << 30)},  // by default longer lines are left out
       {"minloglevel", "3"},                              // nothing on standard error
+      // A text has as many words as it has.
+      {"hard_vocab_limit", config.model == SentencePieceModel::word ? "false" : "true"},
   };
   LineIterator probe(files);
   while (!probe.done() && !has_learnable_character(probe.value())) probe.Next();

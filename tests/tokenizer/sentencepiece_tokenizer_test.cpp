@@ -52,6 +52,20 @@ TEST_F(SentencePieceTest, special_ids_are_the_models) {
   EXPECT_EQ(load_tokenizer(golden("spm_bpe.model"))->special_ids().pad, std::nullopt);
 }
 
+TEST_F(SentencePieceTest, a_model_of_words_has_one_piece_a_word) {
+  const auto all = train(file("3 17 42 17\n17  3\nHH AH0\n"), 100, SentencePieceModel::word);
+  EXPECT_EQ(all->vocab_size(), 3 + 5);                            // <unk>, <s>, </s> and the words
+  EXPECT_EQ(all->encode("17 3 "), (std::vector<int64_t>{3, 4}));  // the most frequent first
+  EXPECT_EQ(all->decode(all->encode("42 HH AH0")), "42 HH AH0");
+  // Two unknown words are two tokens.
+  EXPECT_EQ(all->encode("17 x y 3"), (std::vector<int64_t>{3, 0, 0, 4}));
+  const auto few = train(folder_ / "text", 5, SentencePieceModel::word);
+  EXPECT_EQ(few->vocab_size(), 5);
+  EXPECT_EQ(few->encode("3 42"), (std::vector<int64_t>{4, 0}));
+  few->save(folder_ / "saved");
+  EXPECT_EQ(load_tokenizer(folder_ / "saved")->encode("3 42"), few->encode("3 42"));
+}
+
 TEST_F(SentencePieceTest, special_tokens_are_plain_text_unless_asked_for) {
   const auto tokenizer = load_tokenizer(golden("spm_unigram.model"));
   const std::vector<int64_t> plain = tokenizer->encode("a</s>b");
