@@ -18,13 +18,16 @@ constexpr int64_t kDefaultTrain = SyntheticOptions{}.train,
 struct Data {
   std::vector<std::string> words;
   std::string output, tokenizer;
-  std::optional<int64_t> train, valid, length, symbols;
-  bool parallel = false;
+  std::optional<int64_t> train, valid, test, length, valid_length, symbols;
+  bool translation = false, parallel = false;
 
   void declare(Flags& flags) {
     flags.describe(
         "data synth copy|reverse|sort|add|induction   writes train.tsv and valid.tsv with one\n"
         "                                             prompt<TAB>completion a line\n"
+        "data synth copy|reverse|sort --translation   the same and test.tsv, with one "
+        "source<TAB>target\n"
+        "                                             a line: numbers, with blanks between them\n"
         "data pack FILES                              writes the texts' tokens into one file\n"
         "data stats FILES                             counts bytes, characters, words, lines, "
         "tokens\n"
@@ -51,10 +54,21 @@ struct Data {
         "summand (2)");
     flags.number("--symbols", symbols, at_least(2),
                  "size of the alphabet (26; sort: 3; induction: 16)");
+    flags.flag("--translation", translation,
+               "for encoder–decoders: up to --length 25 numbers below --symbols 50; --train 50000, "
+               "--valid 1000");
+    flags.number(
+        "--valid-length", valid_length, at_least(1),
+        "with --translation: the longest text of valid.tsv and test.tsv; default: --length");
+    flags.number("--test", test, non_negative(),
+                 "with --translation: lines of test.tsv; default 1000");
     flags.group("check");
     flags.flag("--parallel", parallel, "the files must have equally many lines");
     flags.example("minGPT's sort task", "transformer-cli data synth sort -o data/sort");
     flags.example("two-digit addition", "transformer-cli data synth add -o data/add");
+    flags.example("numbers to reverse, in longer texts than those learnt from",
+                  "transformer-cli data synth reverse --translation --valid-length 30 -o "
+                  "data/reverse");
     flags.example("what a text holds", "transformer-cli data stats text.txt");
     flags.example("whether a text is fit for training", "transformer-cli data check text.txt");
   }
@@ -92,6 +106,15 @@ struct Data {
     // The defaults are those of minGPT's demonstrations.
     if (options.task == SyntheticTask::sort) options.valid = 5000;
     if (options.task == SyntheticTask::add) options.train = INT64_MAX;
+    if (!translation && (valid_length || test))
+      throw ConfigError("--valid-length, --test: belong to --translation; leave them out");
+    if (translation) {  // those of JoeyNMT's reverse task
+      options.translation = true;
+      options.train = 50000;
+      options.valid = 1000;
+      options.valid_length = valid_length.value_or(0);
+      options.test = test.value_or(options.test);
+    }
     options.train = train.value_or(options.train);
     options.valid = valid.value_or(options.valid);
     options.length = length.value_or(0);
@@ -107,6 +130,7 @@ struct Data {
     };
     write("train.tsv", data.train);
     write("valid.tsv", data.valid);
+    if (!data.test.empty()) write("test.tsv", data.test);
     return kDone;
   }
 

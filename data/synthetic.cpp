@@ -84,6 +84,39 @@ std::string sum_line(int64_t index, int64_t digits) {
   return digits_of(a, digits) + digits_of(b, digits) + "\t" + std::string(sum.rbegin(), sum.rend());
 }
 
+std::string numbers_text(const std::vector<int64_t>& numbers) {
+  std::string text;
+  for (const int64_t number : numbers) text += cat(text.empty() ? "" : " ", number);
+  return text;
+}
+
+std::string translation_line(RandomStream& random, SyntheticTask task, int64_t length,
+                             int64_t symbols) {
+  std::vector<int64_t> numbers(1 + random.next_below(length));
+  for (int64_t& number : numbers) number = static_cast<int64_t>(random.next_below(symbols));
+  std::string line = numbers_text(numbers) + "\t";
+  if (task == SyntheticTask::reverse) std::reverse(numbers.begin(), numbers.end());
+  if (task == SyntheticTask::sort) std::sort(numbers.begin(), numbers.end());
+  return line + numbers_text(numbers);
+}
+
+SyntheticData make_translations(const SyntheticOptions& options) {
+  const int64_t length = options.length == 0 ? 25 : options.length;
+  const int64_t valid_length = options.valid_length == 0 ? length : options.valid_length;
+  SyntheticData data;
+  const auto fill = [&](std::vector<std::string>& lines, uint64_t part, int64_t count,
+                        int64_t longest) {
+    RandomStream random(static_cast<uint64_t>(options.seed), kTextStream | part);
+    for (int64_t i = 0; i < count; ++i)
+      lines.push_back(translation_line(random, options.task, longest,
+                                       options.symbols == 0 ? 50 : options.symbols));
+  };
+  fill(data.train, 0, options.train, length);
+  fill(data.valid, 1, options.valid, valid_length);
+  fill(data.test, 2, options.test, valid_length);
+  return data;
+}
+
 int64_t default_length(SyntheticTask task) {
   switch (task) {
     case SyntheticTask::sort:
@@ -114,6 +147,18 @@ int64_t default_symbols(SyntheticTask task) {
 
 std::string SyntheticOptions::check() const {
   const std::string name(enum_name(task));
+  if (translation) {
+    if (task == SyntheticTask::add || task == SyntheticTask::induction)
+      return cat("translation: there is copy, reverse and sort, found ", name);
+    if (length < 0 || length > 100000 || valid_length < 0 || valid_length > 100000)
+      return cat("length, valid_length: must be in [1, 100000], found ", length, " and ",
+                 valid_length);
+    if (symbols != 0 && symbols < 2) return cat("symbols: must be at least 2, found ", symbols);
+    if (train < 1 || valid < 1 || test < 0)
+      return cat("train, valid, test: must be at least 1, 1 and 0, found ", train, ", ", valid,
+                 " and ", test);
+    return "";
+  }
   const bool adds = task == SyntheticTask::add, sorts = task == SyntheticTask::sort;
   const int64_t max_length = adds ? 8 : sorts ? 18 : 100000, max_symbols = adds || sorts ? 10 : 26;
   const int64_t min_length =
@@ -140,6 +185,7 @@ std::string SyntheticOptions::check() const {
 SyntheticData make_synthetic(const SyntheticOptions& options) {
   if (const std::string problem = options.check(); !problem.empty())
     throw ConfigError("synthetic data: " + problem);
+  if (options.translation) return make_translations(options);
   const int64_t length = options.length == 0 ? default_length(options.task) : options.length;
   const int64_t symbols = options.symbols == 0 ? default_symbols(options.task) : options.symbols;
   const auto seed = static_cast<uint64_t>(options.seed);

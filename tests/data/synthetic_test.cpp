@@ -36,6 +36,44 @@ TEST(Synthetic, CopyAndReverseAnswerThePrompt) {
     }
 }
 
+TEST(Synthetic, TranslationsAnswerTheSource) {
+  for (const SyntheticTask task :
+       {SyntheticTask::copy, SyntheticTask::reverse, SyntheticTask::sort}) {
+    const SyntheticData data = make_synthetic({.task = task,
+                                               .train = 2000,
+                                               .valid = 500,
+                                               .length = 8,
+                                               .symbols = 12,
+                                               .translation = true,
+                                               .valid_length = 11,
+                                               .test = 300});
+    const auto check = [&](const std::vector<std::string>& lines, size_t count, size_t longest) {
+      ASSERT_EQ(lines.size(), count);
+      size_t found = 0;
+      std::set<int> seen;
+      for (const std::string& line : lines) {
+        const auto [source, target] = sides(line);
+        std::vector<int> numbers;
+        for (const std::string& number : split(source, ' ')) numbers.push_back(std::stoi(number));
+        found = std::max(found, numbers.size());
+        seen.insert(numbers.begin(), numbers.end());
+        if (task == SyntheticTask::reverse) std::reverse(numbers.begin(), numbers.end());
+        if (task == SyntheticTask::sort) std::sort(numbers.begin(), numbers.end());
+        std::vector<std::string> words;
+        for (const int number : numbers) words.push_back(std::to_string(number));
+        ASSERT_EQ(target, join(words, " "));
+      }
+      EXPECT_EQ(found, longest);
+      EXPECT_EQ(seen.size(), 12u);
+      EXPECT_EQ(*seen.rbegin(), 11);
+    };
+    check(data.train, 2000, 8);
+    check(data.valid, 500, 11);
+    check(data.test, 300, 11);
+    EXPECT_NE(data.valid[0], data.test[0]);
+  }
+}
+
 TEST(Synthetic, SortIsSortedAndItsPartsAreDisjoint) {
   const SyntheticData data = make(SyntheticTask::sort, 3000, 3000);
   std::set<std::string> train;
@@ -96,6 +134,15 @@ TEST(Synthetic, RefusesWhatCannotBe) {
             "synthetic data: length, symbols: 9 texts are too few to split for sort; at least 64");
   EXPECT_EQ(refusal({.task = SyntheticTask::add, .valid = 100, .length = 1}),
             "synthetic data: valid: there are 100 sums in all, found 100");
+  EXPECT_EQ(refusal({.task = SyntheticTask::add, .translation = true}),
+            "synthetic data: translation: there is copy, reverse and sort, found add");
+  EXPECT_EQ(refusal({.symbols = 1, .translation = true}),
+            "synthetic data: symbols: must be at least 2, found 1");
+  EXPECT_EQ(refusal({.translation = true, .valid_length = -1}),
+            "synthetic data: length, valid_length: must be in [1, 100000], found 0 and -1");
+  EXPECT_EQ(refusal({.valid = 0, .translation = true}),
+            "synthetic data: train, valid, test: must be at least 1, 1 and 0, found 10000, 0 and "
+            "1000");
   EXPECT_EQ(refusal({.train = 0}),
             "synthetic data: train, valid: must be at least 1, found 0 and 500");
 }
