@@ -249,14 +249,30 @@ void transfer(const std::vector<Assignment>& assignments, Transfer how, torch::D
 
 // ---- tokenizer -------------------------------------------------------------------------------
 
-std::shared_ptr<Tokenizer> open_tokenizer(const fs::path& folder, const ModelConfig& config) {
-  if (!holds_tokenizer(folder)) return nullptr;
+/// The folder in a checkpoint for the sources' tokenizer.
+constexpr const char* kSourceTokenizer = "source_tokenizer";
+
+/// @param model_vocab_size of the model, for that side
+std::shared_ptr<Tokenizer> open_tokenizer(const fs::path& folder, int64_t model_vocab_size) {
+  if (!fs::is_directory(folder) || !holds_tokenizer(folder)) return nullptr;
   std::shared_ptr<Tokenizer> tokenizer = load_tokenizer(folder);
-  const int64_t vocab_size = std::visit([](const auto& model) { return model.vocab_size; }, config);
-  if (tokenizer->vocab_size() > vocab_size)
+  if (tokenizer->vocab_size() > model_vocab_size)
     throw DataError(cat(utf8(folder), ": the tokenizer has ", tokenizer->vocab_size(),
-                        " tokens, the model only ", vocab_size, "; they do not belong together"));
+                        " tokens, the model only ", model_vocab_size,
+                        "; they do not belong together"));
   return tokenizer;
+}
+
+void open_tokenizers(LoadedModel& loaded) {
+  std::visit(
+      [&](const auto& model) {
+        loaded.tokenizer = open_tokenizer(loaded.folder, model.vocab_size);
+        if constexpr (requires { model.source_vocab_size; })
+          loaded.source_tokenizer =
+              open_tokenizer(loaded.folder / kSourceTokenizer, model.source_vocab_size);
+      },
+      loaded.config);
+  if (loaded.source_tokenizer == nullptr) loaded.source_tokenizer = loaded.tokenizer;
 }
 
 }  // namespace
@@ -306,7 +322,7 @@ LoadedModel load_model(const fs::path& path, const LoadOptions& options) {
   FolderConfig found = read_folder_config(loaded.folder);
   loaded.config = found.model;
   loaded.project = found.project;
-  loaded.tokenizer = open_tokenizer(loaded.folder, loaded.config);
+  open_tokenizers(loaded);
   if (loaded.tokenizer != nullptr) loaded.special_ids = loaded.tokenizer->special_ids();
   read_special_ids(found.hf, loaded.special_ids, utf8(loaded.folder / "config.json") + "#");
   if (const fs::path file = loaded.folder / "generation_config.json"; fs::exists(file)) {
@@ -340,7 +356,7 @@ void load_weights(torch::nn::Module& model, const ModelConfig& config, const fs:
 
 void save_model(const fs::path& folder, const torch::nn::Module& model, const ModelConfig& config,
                 const Tokenizer* tokenizer, const GenerationOptions& generation,
-                const Json& project) {
+                const Json& project, const Tokenizer* source_tokenizer) {
   const HfFamily* family = hf_family_for(config);
   Json hf;
   if (family != nullptr) {
@@ -388,6 +404,10 @@ void save_model(const fs::path& folder, const torch::nn::Module& model, const Mo
   sections["model"] = config_to_json(config);
   write_zoo_json(folder, sections);
   if (tokenizer != nullptr) tokenizer->save(folder);
+  if (source_tokenizer != nullptr && source_tokenizer != tokenizer) {
+    fs::create_directory(folder / kSourceTokenizer);
+    source_tokenizer->save(folder / kSourceTokenizer);
+  }
 }
 
 }  // namespace zoo

@@ -4,6 +4,7 @@
 //
 //   config.json  generation_config.json  model.safetensors     Hugging Face's names and content
 //   tokenizer files                                             as the tokenizer writes them
+//   source_tokenizer/                                           that of sources, if it is another
 //   zoo.json                                                    format version and our config,
 //   resolved optimizer.safetensors  trainer.json                         training state (written by
 //   training/)
@@ -34,8 +35,9 @@ struct LoadOptions {
 
 /// A model with all that is needed to use it.
 struct LoadedModel {
-  std::shared_ptr<torch::nn::Module> model;  ///< in evaluation mode
-  std::shared_ptr<Tokenizer> tokenizer;      ///< null if the folder holds none
+  std::shared_ptr<torch::nn::Module> model;     ///< in evaluation mode
+  std::shared_ptr<Tokenizer> tokenizer;         ///< null if the folder holds none
+  std::shared_ptr<Tokenizer> source_tokenizer;  ///< of what an encoder reads; often the same one
   ModelConfig config;
   GenerationOptions generation;  ///< defaults from generation_config.json
   SpecialIds
@@ -66,9 +68,10 @@ void load_weights(torch::nn::Module& model, const ModelConfig& config, const fs:
 /// Writes config.json, model.safetensors, generation_config.json, zoo.json and the tokenizer's
 /// files into `folder`, which exists (write_folder() gives the atomic frame).
 /// @param tokenizer null: none  @param project the resolved four sections; null: only the model's
+/// @param source_tokenizer null, or the same: `tokenizer` is for both sides
 void save_model(const fs::path& folder, const torch::nn::Module& model, const ModelConfig& config,
                 const Tokenizer* tokenizer, const GenerationOptions& generation,
-                const Json& project);
+                const Json& project, const Tokenizer* source_tokenizer = nullptr);
 
 /// zoo.json of a run or checkpoint folder: the project's config under a format version.
 void write_zoo_json(const fs::path& folder, const Json& project);

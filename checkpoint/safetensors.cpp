@@ -274,37 +274,37 @@ Tensor SafetensorsFile::tensor(const std::string& name) const {
       const_cast<std::byte*>(data), info.shape, [file = file_](void*) {}, options);
 }
 
-void write_safetensors(const fs::path& path, const NamedTensors& tensors,
-                       const std::map<std::string, std::string>& metadata) {
+void stream_safetensors(const fs::path& path, const std::vector<LazyTensor>& tensors,
+                        const std::map<std::string, std::string>& metadata) {
   // Large elements first: whatever the shapes, every tensor is then aligned.
-  std::vector<const std::pair<std::string, Tensor>*> in_order;
+  std::vector<const LazyTensor*> in_order;
   std::set<std::string_view> names;
-  for (const auto& entry : tensors) {
-    const auto& [name, tensor] = entry;
-    if (!tensor.defined() ||
-        std::none_of(kElements.begin(), kElements.end(),
-                     [&](const Element& element) { return element.dtype == tensor.scalar_type(); }))
-      throw Error(cat(utf8(path), ": tensor \"", name,
+  for (const LazyTensor& tensor : tensors) {
+    if (std::none_of(kElements.begin(), kElements.end(),
+                     [&](const Element& element) { return element.dtype == tensor.dtype; }))
+      throw Error(cat(utf8(path), ": tensor \"", tensor.name,
                       "\" has a dtype that cannot be written; known: ", known_dtypes()));
-    if (name == kMetadata || !names.insert(name).second)
-      throw Error(cat(utf8(path), ": the tensor name \"", name, "\" is ",
-                      name == kMetadata ? "reserved" : "given twice"));
-    in_order.push_back(&entry);
+    if (tensor.name == kMetadata || !names.insert(tensor.name).second)
+      throw Error(cat(utf8(path), ": the tensor name \"", tensor.name, "\" is ",
+                      tensor.name == kMetadata ? "reserved" : "given twice"));
+    in_order.push_back(&tensor);
   }
   std::stable_sort(in_order.begin(), in_order.end(), [](const auto* a, const auto* b) {
-    return a->second.element_size() > b->second.element_size();
+    return element_of(a->dtype).size > element_of(b->dtype).size;
   });
 
   std::string header = "{";
   if (!metadata.empty()) header += cat("\"", kMetadata, "\":", quoted(metadata));
   size_t offset = 0;
-  for (const auto* entry : in_order) {
-    const auto& [name, tensor] = *entry;
-    const nlohmann::json info = {{"dtype", element_of(tensor.scalar_type()).name},
-                                 {"shape", tensor.sizes().vec()},
-                                 {"data_offsets", {offset, offset + tensor.nbytes()}}};
-    header += cat(header.size() > 1 ? "," : "", quoted(name), ":", info.dump());
-    offset += tensor.nbytes();
+  for (const LazyTensor* tensor : in_order) {
+    const Element& element = element_of(tensor->dtype);
+    size_t bytes = element.size;
+    for (const int64_t size : tensor->shape) bytes *= static_cast<size_t>(size);
+    const nlohmann::json info = {{"dtype", element.name},
+                                 {"shape", tensor->shape},
+                                 {"data_offsets", {offset, offset + bytes}}};
+    header += cat(header.size() > 1 ? "," : "", quoted(tensor->name), ":", info.dump());
+    offset += bytes;
   }
   header += "}";
   header.resize((8 + header.size() + 63) / 64 * 64 - 8, ' ');
@@ -313,12 +313,22 @@ void write_safetensors(const fs::path& path, const NamedTensors& tensors,
     const uint64_t header_bytes = header.size();
     out.write(reinterpret_cast<const char*>(&header_bytes), sizeof header_bytes);
     out.write(header.data(), static_cast<std::streamsize>(header.size()));
-    for (const auto* entry : in_order) {
-      const Tensor on_cpu = entry->second.detach().to(torch::kCPU).contiguous();
+    for (const LazyTensor* tensor : in_order) {
+      const Tensor on_cpu = tensor->make().detach().to(torch::kCPU).contiguous();
       out.write(static_cast<const char*>(on_cpu.data_ptr()),
                 static_cast<std::streamsize>(on_cpu.nbytes()));
     }
   });
+}
+
+void write_safetensors(const fs::path& path, const NamedTensors& tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  std::vector<LazyTensor> lazy;
+  for (const auto& [name, tensor] : tensors)
+    lazy.push_back({name, tensor.defined() ? tensor.scalar_type() : torch::ScalarType::Undefined,
+                    tensor.defined() ? tensor.sizes().vec() : std::vector<int64_t>{},
+                    [tensor = tensor] { return tensor; }});
+  stream_safetensors(path, lazy, metadata);
 }
 
 }  // namespace zoo

@@ -3,6 +3,7 @@
 // bytes. Files are memory-mapped, so that opening one costs nothing and a model can live in the map
 // itself.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -45,6 +46,14 @@ class SafetensorsFile {
   std::map<std::string, std::string> metadata_;
 };
 
+/// A tensor that is made when its turn to be written comes, and dropped then.
+struct LazyTensor {
+  std::string name;
+  torch::Dtype dtype = torch::kFloat32;
+  std::vector<int64_t> shape;
+  std::function<Tensor()> make;  ///< of that dtype and shape, on any device
+};
+
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
 /// Writes tensors of any device, one after the other, so that no second copy of the model is held.
@@ -53,5 +62,8 @@ using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 /// included), Error for a dtype that the format lacks or a name given twice
 void write_safetensors(const fs::path& path, const NamedTensors& tensors,
                        const std::map<std::string, std::string>& metadata = {});
+/// The same, holding one tensor at a time.
+void stream_safetensors(const fs::path& path, const std::vector<LazyTensor>& tensors,
+                        const std::map<std::string, std::string>& metadata = {});
 
 }  // namespace zoo

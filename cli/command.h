@@ -78,6 +78,7 @@ Command eval_command();
 Command tokenize_command();
 Command detokenize_command();
 Command train_tokenizer_command();
+Command average_command();
 Command inspect_command();
 Command config_command();
 Command models_command();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "checkpoint/checkpoint.h"
 #include "cli/eval.h"
@@ -13,7 +14,7 @@
 #include "core/text.h"
 #include "data/token_file.h"
 #include "evaluation/perplexity.h"
-#include "training/causal_lm_task.h"
+#include "training/tasks.h"
 
 namespace zoo::cli {
 namespace {
@@ -194,8 +195,17 @@ struct EvalPerplexity : EvalMode {
                             "zoo.json); name a file"));
       const ProjectConfig project =
           zoo::read_project(loaded.project, utf8(loaded.folder / "zoo.json") + "#");
-      const auto [train, valid] = std::visit(
-          [](const auto& task) { return std::pair(task.train, task.valid); }, project.task);
+      std::vector<std::string> train, valid;
+      std::visit(
+          [&]<class Task>(const Task& task) {
+            if constexpr (std::is_same_v<Task, TranslationTaskConfig>)
+              throw ConfigError(cat("--data ", data, ": ", model,
+                                    " translates, and has two sides of data; give --source and "
+                                    "--reference"));
+            else
+              std::tie(train, valid) = std::tie(task.train, task.valid);
+          },
+          project.task);
       found.completion = std::holds_alternative<CompletionTaskConfig>(project.task);
       for (const std::string& name : valid.empty() ? train : valid)
         found.files.push_back(utf8_path(name));

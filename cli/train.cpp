@@ -163,7 +163,7 @@ struct Train {
     flags.number("--patience", patience, non_negative(),
                  "evaluations without a better value before training stops; 0: never");
     flags.text("--best-metric", best_metric, "NAME",
-               "what best means: loss, accuracy, exact_match");
+               "what best means: loss, accuracy, exact_match, bleu");
     flags.flag("--tensorboard,!--no-tensorboard", tensorboard, "write TensorBoard event files");
 
     flags.example("train a small GPT on a text",
@@ -279,7 +279,13 @@ struct Train {
   static Json inherited(const fs::path& checkpoint, const std::vector<fs::path>& files) {
     const LoadedModel loaded = load_model(checkpoint, {.weights = false});
     Json base = {{"model", config_to_json(loaded.config)}};
-    if (loaded.tokenizer != nullptr) base["tokenizer"] = std::string(loaded.tokenizer->type());
+    if (loaded.tokenizer != nullptr) {
+      base["tokenizer"] = std::string(loaded.tokenizer->type());
+      if (loaded.source_tokenizer != loaded.tokenizer)
+        base["tokenizer"] = {{"type", "separate"},
+                             {"source", std::string(loaded.source_tokenizer->type())},
+                             {"target", std::string(loaded.tokenizer->type())}};
+    }
     for (const fs::path& file : files) {
       const Json given = read_json_file(file);
       for (const auto& [key, value] : given.items()) base.erase(key);

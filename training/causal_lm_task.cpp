@@ -4,185 +4,79 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/random.h"
 #include "core/text.h"
 #include "data/completions.h"
 #include "data/windows.h"
 #include "decoding/generate.h"
+#include "evaluation/perplexity.h"
+#include "models/zoo.h"
+#include "training/token_task.h"
 
 namespace zoo {
 
-std::optional<double> find_metric(const Metrics& metrics, const std::string& name) {
-  for (const auto& [key, value] : metrics)
-    if (key == name) return value;
-  return std::nullopt;
-}
-
-bool larger_is_better(const std::string& metric) { return metric != "loss"; }
-
 namespace {
 
-// Evaluation needs no activations for a backward pass, so its batches may be larger; what grows
-// then are the logits.
-constexpr int64_t kEvaluationTokens = 16384, kEvaluationLogits = int64_t{1} << 26;
+constexpr uint64_t kEstimateStream = uint64_t{12} << 56;
 
-constexpr uint64_t kEstimateStream = uint64_t{8} << 56;
-
-/// Loss, accuracy and exact matches, summed over batches.
-struct Score {
-  double loss = 0;
-  int64_t targets = 0, right = 0, examples = 0, exact = 0;
-};
-
-/// What the two tasks share: the loss, the metrics, batches on the right device.
-class CausalLmTask : public Task {
+/// What the two tasks share beside what all token tasks do.
+template <class Base>
+class CausalLmTask : public Base {
  public:
-  explicit CausalLmTask(const CausalLmTaskOptions& options)
-      : model_(options.model),
-        tokenizer_(options.tokenizer),
-        training_(*options.training),
-        device_(options.device) {}
+  explicit CausalLmTask(const TaskParts& parts)
+      : Base(*parts.training, parts.device),
+        model_(as_kind<CausalLm>(parts.model, "model.type, for this task")),
+        tokenizer_(parts.tokenizer) {}
 
   torch::nn::Module& module() override { return *model_; }
 
-  Tensor loss_sum(torch::nn::Module& module, const Batch& batch) override {
-    return cross_entropy_sum(static_cast<CausalLm&>(module).forward(batch.inputs), batch.targets,
-                             training_.label_smoothing);
-  }
-
   std::shared_ptr<torch::nn::Module> replica() const override { return model_->replica(); }
 
-  Metrics evaluate(Precision precision) override {
-    Score score;
-    for (int64_t position = 0; position < validation_size();) {
-      const Batch batch = validation_batch(position);
-      add_score(batch, precision, score);
-      position += batch.examples;
-    }
-    return metrics(score);
-  }
-
-  double estimate_loss(int64_t batches, uint64_t stream, Precision precision) override {
-    torch::NoGradGuard no_grad;
-    const Autocast autocast(precision, device_);
-    RandomStream random(static_cast<uint64_t>(training_.seed), kEstimateStream | stream);
-    double sum = 0;
-    int64_t targets = 0;
-    for (int64_t i = 0; i < batches; ++i) {
-      const Batch batch = random_validation_batch(random);
-      sum += cross_entropy_sum(model_->forward(batch.inputs), batch.targets, 0).item<double>();
-      targets += batch.target_count;
-    }
-    return sum / static_cast<double>(targets);
-  }
-
  protected:
-  virtual int64_t validation_size() const = 0;  // examples
-  virtual Batch validation_batch(int64_t position) const = 0;
-  virtual Batch random_validation_batch(RandomStream& random) const = 0;
-  virtual Metrics metrics(const Score& score) const = 0;
-
-  /// Rows of `length` tokens in a validation batch.
-  int64_t validation_rows(int64_t length) const {
-    const int64_t tokens = std::min(kEvaluationTokens, kEvaluationLogits / model_->vocab_size());
-    return std::max<int64_t>(1, tokens / length);
+  typename Base::Predictions predict(torch::nn::Module& module, const Batch& batch) override {
+    const Tensor logits = static_cast<CausalLm&>(module).forward(batch.inputs);  // (B, T, V)
+    return {logits.flatten(0, 1), batch.targets.flatten(), {}};
   }
-
-  uint64_t seed() const { return static_cast<uint64_t>(training_.seed); }
 
   /// @param inputs, targets (B, T) int64 on the CPU
-  Batch on_device(const Tensor& inputs, const Tensor& targets, int64_t target_count) const {
-    const auto move = [&](const Tensor& tensor) {
-      // From pinned memory the copy runs beside the computation.
-      return device_.is_cuda() ? tensor.pin_memory().to(device_, /*non_blocking=*/true) : tensor;
-    };
-    return {move(inputs), move(targets), inputs.size(0), target_count};
+  Batch batch_of(const Tensor& inputs, const Tensor& targets, int64_t target_count) const {
+    Batch batch;
+    batch.inputs = this->on_device(inputs);
+    batch.targets = this->on_device(targets);
+    batch.examples = inputs.size(0);
+    batch.target_count = target_count;
+    return batch;
   }
 
   std::string generate_text(const std::vector<int64_t>& prompt, GenerationOptions options) const {
     options.ignore_eos = false;
     const auto outputs =
-        generate(*model_, {prompt}, options, {.tokenizer = tokenizer_.get(), .seed = seed()});
+        generate(*model_, {prompt}, options, {.tokenizer = tokenizer_.get(), .seed = this->seed()});
     return outputs.at(0).at(0).text;
   }
 
   std::shared_ptr<CausalLm> model_;
   std::shared_ptr<const Tokenizer> tokenizer_;
-  const TrainingConfig& training_;
-  torch::Device device_;
-
- private:
-  /// @param logits (B, T, V)  @param targets (B, T) int64  @return scalar
-  static Tensor cross_entropy_sum(const Tensor& logits, const Tensor& targets,
-                                  double label_smoothing) {
-    return at::cross_entropy_loss(logits.flatten(0, 1), targets.flatten(), {}, at::Reduction::Sum,
-                                  kNoTarget, label_smoothing);
-  }
-
-  void add_score(const Batch& batch, Precision precision, Score& score) const {
-    torch::NoGradGuard no_grad;
-    const Autocast autocast(precision, device_);
-    const Tensor logits = model_->forward(batch.inputs);                              // (B, T, V)
-    const Tensor is_target = batch.targets.ne(kNoTarget);                             // (B, T)
-    const Tensor wrong = logits.argmax(-1).ne(batch.targets).logical_and(is_target);  // (B, T)
-    const Tensor sums =
-        torch::stack({cross_entropy_sum(logits, batch.targets, 0).to(torch::kFloat64),
-                      wrong.sum().to(torch::kFloat64), wrong.any(-1).sum().to(torch::kFloat64)})
-            .cpu();  // the only wait for the device
-    const auto* sum = sums.const_data_ptr<double>();
-    score.loss += sum[0];
-    score.targets += batch.target_count;
-    score.right += batch.target_count - static_cast<int64_t>(sum[1]);
-    score.examples += batch.examples;
-    score.exact += batch.examples - static_cast<int64_t>(sum[2]);
-  }
 };
-
-double share(int64_t part, int64_t whole) {
-  return static_cast<double>(part) / static_cast<double>(whole);
-}
-
-std::vector<fs::path> paths_of(const std::vector<std::string>& names) {
-  std::vector<fs::path> paths;
-  for (const std::string& name : names) {
-    paths.push_back(utf8_path(name));
-    if (!fs::is_regular_file(paths.back()))
-      throw DataError(cat(name,
-                          ": no such file; it is named in task.train or task.valid, and paths "
-                          "are relative to the working folder ",
-                          utf8(fs::current_path())));
-  }
-  return paths;
-}
-
-void require_data(const std::vector<std::string>& files, const char* key) {
-  if (files.empty())
-    throw ConfigError(cat("task.", key,
-                          ": names no file; name at least one, in the config or with "
-                          "--set task.",
-                          key, "='[\"FILE\"]'"));
-}
 
 // ---- language model ----------------------------------------------------------------------------
 
-class LanguageModelTask final : public CausalLmTask {
+class LanguageModelTask final : public CausalLmTask<TokenTask> {
  public:
-  LanguageModelTask(const LanguageModelTaskConfig& config, const CausalLmTaskOptions& options)
-      : CausalLmTask(options),
+  LanguageModelTask(const LanguageModelTaskConfig& config, const TaskParts& parts)
+      : CausalLmTask(parts),
         length_(config.block_size == 0 ? model_->max_length() : config.block_size) {
     if (length_ > model_->max_length())
       throw ConfigError(cat("task.block_size: ", length_, " tokens, but the model reads at most ",
                             model_->max_length(), " (model.max_length)"));
-    require_data(config.train, "train");
-    const fs::path cache = config.cache.empty() ? options.cache : utf8_path(config.cache);
-    train_ = open(config.train, cache, options);
+    const fs::path cache = config.cache.empty() ? parts.cache : utf8_path(config.cache);
+    train_ = open(data_paths(config.train, "task.train"), cache, parts);
     if (config.valid.empty()) {
       const auto held_out = static_cast<int64_t>(
           std::ceil(static_cast<double>(train_.count) * config.valid_fraction));
       valid_ = {train_.file, train_.count - held_out, held_out};
       train_.count -= held_out;
     } else {
-      valid_ = open(config.valid, cache, options);
+      valid_ = open(data_paths(config.valid, "task.valid"), cache, parts);
     }
     if (valid_.count < 2)
       throw DataError(cat("the validation split has ", valid_.count,
@@ -209,6 +103,22 @@ class LanguageModelTask final : public CausalLmTask {
 
   std::vector<std::string> metric_names() const override { return {"loss", "accuracy"}; }
 
+  Metrics evaluate(Precision precision) override {
+    const Autocast autocast(precision, device_);
+    const PerplexityScore score =
+        measure_perplexity(*model_, validation_text(), {.context = length_});
+    return {{"loss", score.loss()}, {"accuracy", score.accuracy()}};
+  }
+
+  double estimate_loss(int64_t batches, uint64_t stream, Precision precision) override {
+    const Autocast autocast(precision, device_);
+    return zoo::estimate_loss(*model_, validation_text(),
+                              {.batches = batches,
+                               .batch_size = rows_,
+                               .context = length_,
+                               .seed = RandomStream(seed(), kEstimateStream | stream).next_bits()});
+  }
+
   std::string sample() override {
     return generate_text(encode_prompt(*tokenizer_, ""),
                          {.max_new_tokens = 300, .sample = true, .temperature = 0.8, .top_k = 200});
@@ -225,40 +135,14 @@ class LanguageModelTask final : public CausalLmTask {
     return {{"train", part(train_)}, {"valid", part(valid_)}};
   }
 
- protected:
-  // An example is a window; the last one may be shorter.
-  int64_t validation_size() const override { return (valid_.count - 1 + length_ - 1) / length_; }
-
-  Batch validation_batch(int64_t position) const override {
-    const int64_t whole = (valid_.count - 1) / length_;
-    if (position >= whole)  // the rest
-      return windows(valid_, 1, valid_.count - 1 - whole * length_,
-                     [&](int64_t) { return whole * length_; });
-    return windows(valid_, std::min(validation_rows(length_), whole - position), length_,
-                   [&](int64_t row) { return (position + row) * length_; });
-  }
-
-  Batch random_validation_batch(RandomStream& random) const override {
-    const int64_t length = std::min(length_, valid_.count - 1);
-    return windows(valid_, rows_, length, [&](int64_t) {
-      return static_cast<int64_t>(random.next_below(valid_.count - length));
-    });
-  }
-
-  Metrics metrics(const Score& score) const override {
-    return {{"loss", score.loss / static_cast<double>(score.targets)},
-            {"accuracy", share(score.right, score.targets)}};
-  }
-
  private:
-  TokenRange open(const std::vector<std::string>& names, const fs::path& cache,
-                  const CausalLmTaskOptions& options) const {
-    const std::vector<fs::path> paths = paths_of(names);
+  TokenRange open(const std::vector<fs::path>& paths, const fs::path& cache,
+                  const TaskParts& parts) const {
     const bool packed = paths[0].extension() == ".tokens";
     auto file = std::make_shared<const TokenFile>(packed ? paths[0]
                                                          : pack_cached(paths, *tokenizer_, cache));
     if (file->info().vocab_size != tokenizer_->vocab_size() ||
-        (packed && file->info().tokenizer_hash != tokenizer_hash(*tokenizer_, options.cache)))
+        (packed && file->info().tokenizer_hash != tokenizer_hash(*tokenizer_, parts.cache)))
       throw DataError(cat(utf8(file->path()), ": was packed with another tokenizer (",
                           file->info().vocab_size, " tokens; this one has ",
                           tokenizer_->vocab_size(),
@@ -266,6 +150,11 @@ class LanguageModelTask final : public CausalLmTask {
                           "that tokenizer in tokenizer.file"));
     const int64_t count = file->size();
     return {std::move(file), 0, count};
+  }
+
+  TokenSource validation_text() const {
+    return {valid_.count,
+            [this](int64_t first, std::span<int64_t> out) { valid_.read(first, out); }};
   }
 
   template <class Start>
@@ -280,7 +169,7 @@ class LanguageModelTask final : public CausalLmTask {
       range.read(first, {input + row * length, size});
       range.read(first + 1, {target + row * length, size});
     }
-    return on_device(inputs, targets, rows * length);
+    return batch_of(inputs, targets, rows * length);
   }
 
   int64_t length_, rows_ = 0;  // T, and B of a training batch
@@ -290,12 +179,12 @@ class LanguageModelTask final : public CausalLmTask {
 
 // ---- completion --------------------------------------------------------------------------------
 
-class CompletionTask final : public CausalLmTask {
+class CompletionTask final : public CausalLmTask<ExampleTask> {
  public:
-  CompletionTask(const CompletionTaskConfig& config, const CausalLmTaskOptions& options)
-      : CausalLmTask(options),
-        train_(open(config.train, "train", options)),
-        valid_(open(config.valid, "valid", options)),
+  CompletionTask(const CompletionTaskConfig& config, const TaskParts& parts)
+      : CausalLmTask(parts),
+        train_(open(config.train, "task.train", parts)),
+        valid_(open(config.valid, "task.valid", parts)),
         files_{config.train, config.valid} {}
 
   int64_t epoch_size() const override { return train_.size(); }
@@ -304,10 +193,6 @@ class CompletionTask final : public CausalLmTask {
 
   int64_t batch_examples(int64_t position) const override {
     return static_cast<int64_t>(batch_pairs(position).size());
-  }
-
-  std::vector<std::string> metric_names() const override {
-    return {"loss", "accuracy", "exact_match"};
   }
 
   std::string sample() override {
@@ -327,7 +212,7 @@ class CompletionTask final : public CausalLmTask {
   Json data_receipt() const override {
     const auto part = [](const std::vector<std::string>& names, const Completions& pairs) {
       return Json{{"files", names},
-                  {"source_sha256", source_hash(paths_of(names))},
+                  {"source_sha256", source_hash(data_paths(names, "task"))},
                   {"pairs", pairs.size()},
                   {"blank", pairs.blank()},
                   {"too_long", pairs.too_long()}};
@@ -343,7 +228,8 @@ class CompletionTask final : public CausalLmTask {
     int64_t longest = 0;
     for (; position < valid_.size(); ++position) {
       longest = std::max(longest, read_length(valid_[position]));
-      if (!pairs.empty() && static_cast<int64_t>(pairs.size()) >= validation_rows(longest)) break;
+      const auto rows = static_cast<int64_t>(pairs.size()) + 1;
+      if (rows > 1 && rows * longest > evaluation_tokens(model_->vocab_size())) break;
       pairs.push_back(position);
     }
     return collate(valid_, pairs);
@@ -355,25 +241,12 @@ class CompletionTask final : public CausalLmTask {
     return collate(valid_, pairs);
   }
 
-  Metrics metrics(const Score& score) const override {
-    return {{"loss", score.loss / static_cast<double>(score.targets)},
-            {"accuracy", share(score.right, score.targets)},
-            // All tokens right after the right ones before them: what greedy decoding writes, too.
-            {"exact_match", share(score.exact, score.examples)}};
-  }
-
  private:
-  Completions open(const std::vector<std::string>& names, const char* key,
-                   const CausalLmTaskOptions& options) const {
-    require_data(names, key);
-    Completions pairs(paths_of(names), *tokenizer_, model_->max_length());
-    if (pairs.blank() > 0)
-      options.notice(
-          cat("task.", key, ": ", pairs.blank(), " pairs with a blank side are left out"));
-    if (pairs.too_long() > 0)
-      options.notice(cat("task.", key, ": ", pairs.too_long(),
-                         " pairs are longer than model.max_length ", model_->max_length(),
-                         " and are left out"));
+  Completions open(const std::vector<std::string>& names, const std::string& key,
+                   const TaskParts& parts) const {
+    const Completions pairs(data_paths(names, key), *tokenizer_, model_->max_length());
+    notice_left_out(parts.notice, key, pairs.blank(), pairs.too_long(),
+                    cat("model.max_length ", model_->max_length()));
     return pairs;
   }
 
@@ -414,7 +287,7 @@ class CompletionTask final : public CausalLmTask {
         ++target_count;
       }
     }
-    return on_device(inputs, targets, target_count);
+    return batch_of(inputs, targets, target_count);
   }
 
   Completions train_, valid_;
@@ -423,22 +296,14 @@ class CompletionTask final : public CausalLmTask {
 
 }  // namespace
 
-std::unique_ptr<Task> make_task(const TaskConfig& config, const CausalLmTaskOptions& options) {
-  if (const auto* task = std::get_if<LanguageModelTaskConfig>(&config))
-    return std::make_unique<LanguageModelTask>(*task, options);
-  return std::make_unique<CompletionTask>(std::get<CompletionTaskConfig>(config), options);
+std::unique_ptr<Task> make_language_model_task(const LanguageModelTaskConfig& config,
+                                               const TaskParts& parts) {
+  return std::make_unique<LanguageModelTask>(config, parts);
 }
 
-std::vector<fs::path> tokenizer_texts(const TaskConfig& task, const TokenizerConfig& tokenizer) {
-  auto [train, valid] = std::visit([](const auto& t) { return std::pair(t.train, t.valid); }, task);
-  require_data(train, "train");
-  if (std::holds_alternative<CharTokenizerConfig>(tokenizer))
-    train.insert(train.end(), valid.begin(), valid.end());
-  for (const std::string& name : train)
-    if (utf8_path(name).extension() == ".tokens")
-      throw ConfigError(cat("tokenizer.file: names no tokenizer, but ", name,
-                            " is packed; name the tokenizer it was packed with"));
-  return paths_of(train);
+std::unique_ptr<Task> make_completion_task(const CompletionTaskConfig& config,
+                                           const TaskParts& parts) {
+  return std::make_unique<CompletionTask>(config, parts);
 }
 
 }  // namespace zoo

@@ -49,6 +49,11 @@ std::string TrainingConfig::check() const {
   if (min_learning_rate(schedule) > learning_rate)
     return cat("schedule: min_learning_rate ", min_learning_rate(schedule),
                " is above learning_rate ", learning_rate, "; it must not be");
+  const bool of_last = average.of == AverageOf::last;
+  const int64_t kept = of_last ? keep_last : keep_best;
+  if (average.checkpoints > kept && !(of_last && keep_last == 0))
+    return cat("average: ", average.checkpoints, " checkpoints, but only ", kept, " are kept; set ",
+               of_last ? "keep_last" : "keep_best", " to at least as many");
   return "";
 }
 

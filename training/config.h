@@ -13,6 +13,7 @@
 #include "core/json.h"
 #include "models/model_config.h"
 #include "tokenizer/config.h"
+#include "training/translation_config.h"
 
 namespace zoo {
 
@@ -67,7 +68,8 @@ struct CompletionTaskConfig {
   }
 };
 
-using TaskConfig = std::variant<LanguageModelTaskConfig, CompletionTaskConfig>;
+using TaskConfig =
+    std::variant<LanguageModelTaskConfig, CompletionTaskConfig, TranslationTaskConfig>;
 
 // ---- optimizer -------------------------------------------------------------------------------
 
@@ -234,11 +236,30 @@ struct EarlyStoppingConfig {
   void fields(auto&& visit) {
     visit("metric", metric,
           "the validation metric that `best` stands for, one that the task has: loss, accuracy, "
-          "exact_match");
+          "exact_match, bleu");
     visit("patience", patience, non_negative(),
           "evaluations without a better value before training stops; 0: never");
     visit("min_delta", min_delta, non_negative(),
           "what a value must be better by to count as better");
+  }
+};
+
+/// Which checkpoints of a run are averaged.
+enum class AverageOf { last, best };
+template <>
+struct EnumNames<AverageOf> {
+  static constexpr std::array values{std::pair{AverageOf::last, "last"},
+                                     std::pair{AverageOf::best, "best"}};
+};
+
+struct AverageConfig {
+  int64_t checkpoints = 0;
+  AverageOf of = AverageOf::last;
+  void fields(auto&& visit) {
+    visit("checkpoints", checkpoints, non_negative(),
+          "checkpoints whose mean is evaluated and saved as `average` when training ends (Vaswani "
+          "et al. 2017, section 6.1); `best` then is the better one; 0: none");
+    visit("of", of, "the last ones, or those with the best values of early_stopping.metric");
   }
 };
 
@@ -265,6 +286,7 @@ struct TrainingConfig {
   int64_t keep_best = 1;
   int64_t sample_every = 0;
   EarlyStoppingConfig early_stopping;
+  AverageConfig average;
   bool tensorboard = false;
   bool overfit_batch = false;
 
@@ -306,6 +328,7 @@ struct TrainingConfig {
     visit("sample_every", sample_every, non_negative(),
           "steps between sample texts; 0: at the end only");
     visit("early_stopping", early_stopping, "which checkpoint is best, and when to give up");
+    visit("average", average, "the mean of several checkpoints");
     visit("tensorboard", tensorboard, "write TensorBoard event files too");
     visit("overfit_batch", overfit_batch,
           "learn the first batch only: its loss must fall to nearly 0 if all is well");
@@ -316,7 +339,7 @@ struct TrainingConfig {
 /// A whole project: what is trained on what, and how.
 struct ProjectConfig {
   ModelConfig model;
-  TokenizerConfig tokenizer;
+  TokenizersConfig tokenizer;
   TaskConfig task;
   TrainingConfig training;
 

@@ -18,6 +18,10 @@ Batch rows_of(const Batch& batch, int64_t begin, int64_t end) {
   Batch part;
   part.inputs = batch.inputs.narrow(0, begin, end - begin);
   part.targets = batch.targets.narrow(0, begin, end - begin);
+  if (batch.source.defined()) {
+    part.source = batch.source.narrow(0, begin, end - begin);
+    part.source_lengths = batch.source_lengths.narrow(0, begin, end - begin);
+  }
   part.examples = end - begin;
   part.target_count = part.targets.ne(kNoTarget).sum().item<int64_t>();
   return part;

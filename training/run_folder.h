@@ -3,6 +3,7 @@
 //
 //   run.json  zoo.json  train.log  metrics.jsonl  tensorboard/  samples/  data/ (packed tokens)
 //   checkpoints/step-001000/   best -> checkpoints/…   last -> checkpoints/…
+//   average/ (the mean of several checkpoints, which `best` may name too)
 
 #include <functional>
 #include <optional>

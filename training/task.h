@@ -22,6 +22,13 @@ struct Batch {
   Tensor targets;            ///< (B, T) int64: the token to predict at each position, or kNoTarget
   int64_t examples = 0;      ///< rows: how far the batch advances the data position
   int64_t target_count = 0;  ///< targets other than kNoTarget
+  Tensor source = {};        ///< (B, S) int64, padded at the right; undefined without an encoder
+  Tensor source_lengths = {};  ///< (B) int64
+
+  /// Tokens that are read, padding included.
+  int64_t token_count() const {
+    return inputs.numel() + (source.defined() ? source.numel() : int64_t{0});
+  }
 };
 
 /// Names and values, in the order to show them. "loss" is the mean over targets, in nats.
@@ -44,6 +51,9 @@ class Task {
   virtual Batch batch(int64_t position) const = 0;
   /// How many examples that batch has.
   virtual int64_t batch_examples(int64_t position) const = 0;
+  /// Called before the batches of optimizer step `step` (from 1) are learnt, for what changes with
+  /// the steps.
+  virtual void begin_step(int64_t /*step*/) {}
   /// The sum of the losses of all targets of a batch, in nats: scalar float32 with gradient.
   /// @param module module() or a replica()
   virtual Tensor loss_sum(torch::nn::Module& module, const Batch& batch) = 0;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <ctime>
 
+#include "checkpoint/average.h"
 #include "checkpoint/checkpoint.h"
 #include "core/config.h"
 #include "core/error.h"
@@ -14,7 +15,8 @@
 #include "core/system.h"
 #include "core/text.h"
 #include "models/cost.h"
-#include "training/causal_lm_task.h"
+#include "training/averaging.h"
+#include "training/tasks.h"
 #include "training/tensorboard.h"
 
 namespace zoo {
@@ -173,7 +175,11 @@ std::optional<fs::path> resume_point(const TrainOptions& options) {
   }
   if (fs::is_directory(options.output)) {
     const RunFolder run(options.output);
-    if (const auto found = run.linked(wish == "best" ? "best" : "last")) return found;
+    if (const auto found = run.linked(wish == "best" ? "best" : "last")) {
+      if (fs::exists(*found / "trainer.json")) return found;
+      throw DataError(cat(utf8(options.output), ": its best checkpoint is the mean of several, ",
+                          utf8(*found), ", from which no training can go on; resume from last"));
+    }
     const std::vector<int64_t> steps = run.checkpoint_steps();
     if (wish != "best" && !steps.empty()) return run.checkpoint(steps.back());
   }
@@ -216,51 +222,80 @@ void prepare_fresh(const RunFolder& run, const TrainOptions& options) {
             "it, --overwrite to replace it, or another --output"));
 }
 
-std::shared_ptr<Tokenizer> make_tokenizer(const ProjectConfig& project,
-                                          const std::optional<fs::path>& weights) {
-  const std::string file = std::visit([](const auto& t) { return t.file; }, project.tokenizer);
-  if (weights) {
-    // The weights know no other tokens than their own.
-    auto loaded = load_model(*weights, {.weights = false}).tokenizer;
-    if (loaded != nullptr) return loaded;
-  }
-  std::shared_ptr<Tokenizer> tokenizer =
-      file.empty()
-          ? train_tokenizer(project.tokenizer, tokenizer_texts(project.task, project.tokenizer))
-          : load_tokenizer(utf8_path(file));
-  const auto wanted = std::visit([](const auto& t) { return t.kType; }, project.tokenizer);
-  if (tokenizer->type() != wanted)
-    throw ConfigError(cat("tokenizer.type: \"", wanted, "\", but ", file, " is of type \"",
-                          tokenizer->type(), "\"; set the type to that"));
-  return tokenizer;
-}
-
-/// Tokenizer, model and task of a project.
+/// Tokenizers, model and task of a project.
 struct Parts {
-  ProjectConfig project;  ///< with the vocabulary's size
-  std::shared_ptr<Tokenizer> tokenizer;
-  std::shared_ptr<CausalLm> model;
+  ProjectConfig project;                        ///< with the vocabularies' sizes
+  std::shared_ptr<Tokenizer> tokenizer;         ///< of what the model writes
+  std::shared_ptr<Tokenizer> source_tokenizer;  ///< of what an encoder reads; may be the same
+  std::shared_ptr<torch::nn::Module> model;
   std::unique_ptr<Task> task;
 };
 
-/// @param weights a checkpoint to take weights and tokenizer from  @param cache for packed tokens
+std::shared_ptr<Tokenizer> new_tokenizer(const ProjectConfig& project,
+                                         const TokenizerConfig& config, TextSide side,
+                                         const fs::path& scratch) {
+  const std::string file = std::visit([](const auto& t) { return t.file; }, config);
+  return train_tokenizer(config, file.empty() ? tokenizer_texts(project.task, config, side, scratch)
+                                              : std::vector<fs::path>());
+}
+
+void require_type(std::string_view wanted, const Tokenizer& tokenizer, const char* key) {
+  if (tokenizer.type() != wanted)
+    throw ConfigError(cat(key, ".type: \"", wanted, "\", but the checkpoint's is of type \"",
+                          tokenizer.type(), "\"; set the type to that"));
+}
+
+void set_tokenizers(Parts& parts, const std::optional<fs::path>& weights, const fs::path& scratch) {
+  if (weights) {
+    // The weights know no other tokens than their own.
+    const LoadedModel loaded = load_model(*weights, {.weights = false});
+    parts.tokenizer = loaded.tokenizer;
+    parts.source_tokenizer = loaded.source_tokenizer;
+  }
+  const bool loaded = parts.tokenizer != nullptr;
+  const auto type_of = [](const auto& config) {
+    return std::visit([](const auto& t) { return t.kType; }, config);
+  };
+  std::visit(
+      [&]<class Config>(const Config& config) {
+        if constexpr (std::is_same_v<Config, SeparateTokenizersConfig>) {
+          if (!loaded) {
+            parts.tokenizer =
+                new_tokenizer(parts.project, config.target, TextSide::target, scratch);
+            parts.source_tokenizer =
+                new_tokenizer(parts.project, config.source, TextSide::source, scratch);
+          }
+          require_type(type_of(config.target), *parts.tokenizer, "tokenizer.target");
+          require_type(type_of(config.source), *parts.source_tokenizer, "tokenizer.source");
+        } else {
+          if (!loaded)
+            parts.source_tokenizer = parts.tokenizer =
+                new_tokenizer(parts.project, config, TextSide::both, scratch);
+          require_type(Config::kType, *parts.tokenizer, "tokenizer");
+        }
+      },
+      parts.project.tokenizer);
+}
+
+/// @param weights a checkpoint to take weights and tokenizers from  @param cache for packed tokens
 std::unique_ptr<Parts> make_parts(const ProjectConfig& project, const TrainOptions& options,
                                   const std::optional<fs::path>& weights, const fs::path& cache,
                                   TrainObserver& observer) {
   auto parts = std::make_unique<Parts>();
   parts->project = project;
-  parts->tokenizer = make_tokenizer(project, weights);
+  set_tokenizers(*parts, weights, cache);
   fit_to_vocabulary(parts->project.model, parts->tokenizer->vocab_size(),
-                    parts->tokenizer->vocab_size());
+                    parts->source_tokenizer->vocab_size());
   torch::manual_seed(static_cast<uint64_t>(project.training.seed));
   // Drawn on the CPU, so that the device does not change the start.
   parts->model =
-      make_causal_lm(parts->project.model, weights ? Parameters::allocated : Parameters::drawn);
+      make_model(parts->project.model, weights ? Parameters::allocated : Parameters::drawn);
   if (weights) load_weights(*parts->model, parts->project.model, *weights);
   parts->model->to(options.device);
   parts->task = make_task(
       project.task, {.model = parts->model,
                      .tokenizer = parts->tokenizer,
+                     .source_tokenizer = parts->source_tokenizer,
                      .training = &parts->project.training,
                      .device = options.device,
                      .cache = cache,
@@ -279,7 +314,7 @@ TrainerParts trainer_parts(Parts& parts, const RunFolder& run, TrainObserver& ob
           .save_model =
               [&parts](const fs::path& folder) {
                 save_model(folder, *parts.model, parts.project.model, parts.tokenizer.get(), {},
-                           config_to_json(parts.project));
+                           config_to_json(parts.project), parts.source_tokenizer.get());
               },
           .stop = options.stop};
 }
@@ -304,6 +339,29 @@ TrainResult result_of(const Trainer& trainer, const ProjectConfig& project, cons
   const auto last = best ? best : run.linked("last");
   if (last) result.checkpoint = *last;
   return result;
+}
+
+/// The mean of the run's checkpoints: written, evaluated, and the best one if it is that.
+void average_run(Parts& parts, const RunFolder& run, const TrainOptions& options,
+                 TrainObserver& observer, TrainResult& result) {
+  const TrainingConfig& config = parts.project.training;
+  const fs::path folder = run.path() / "average";
+  const std::vector<fs::path> checkpoints =
+      checkpoints_to_average(run, config.average.checkpoints, config.average.of);
+  write_folder(folder, [&](const fs::path& fresh) { average_checkpoints(checkpoints, fresh); });
+  load_weights(*parts.model, parts.project.model, folder);
+  parts.model->eval();
+  const Metrics metrics = parts.task->evaluate(resolve_precision(config.precision, options.device));
+  std::vector<std::string> values;
+  for (const auto& [name, value] : metrics) values.push_back(cat("valid_", name, " ", value));
+  observer.notice(cat("average of ", checkpoints.size(), " checkpoints: ", join(values, ", ")));
+  const double value = find_metric(metrics, result.metric).value();
+  if (!(larger_is_better(result.metric) ? value > result.best_value : value < result.best_value))
+    return;
+  replace_link(run.path() / "best", folder.filename());
+  result.best_value = value;
+  result.best_step = result.step;
+  result.checkpoint = fs::canonical(folder);
 }
 
 }  // namespace
@@ -364,6 +422,8 @@ TrainResult train(const ProjectConfig& project, const TrainOptions& options,
     const TrainEnd end = trainer.run();
     TrainResult result = result_of(trainer, project, run);
     result.end = end;
+    if (project.training.average.checkpoints > 0 && end != TrainEnd::stopped)
+      average_run(*parts, run, options, recorder, result);
     receipt.finish(result, trainer);
     return result;
   } catch (const std::exception& error) {

@@ -31,12 +31,13 @@ StepOutcome TrainingStep::run(std::span<const Batch> window, int64_t step, int64
   torch::manual_seed(
       RandomStream(static_cast<uint64_t>(config_.seed), kStepStream, static_cast<uint64_t>(step))
           .next_bits());
+  task_.begin_step(step);
   StepOutcome outcome;
   outcome.learning_rate = schedule_.at(step, reductions);
   outcome.loss_sum = torch::zeros({}, torch::TensorOptions(device_).dtype(torch::kFloat64));
   for (const Batch& batch : window) {
     outcome.target_count += batch.target_count;
-    outcome.token_count += batch.inputs.numel();
+    outcome.token_count += batch.token_count();
   }
   outcome.grad_norm = torch::zeros_like(outcome.loss_sum);
   outcome.skipped = torch::zeros_like(skipped_in_a_row_);

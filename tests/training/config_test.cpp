@@ -87,6 +87,15 @@ TEST(TrainingConfigCheck, RefusesWhatCannotBeMeant) {
       "into one file with `data pack`");
 }
 
+TEST(ProjectConfigJson, EveryConfigOfTheProjectIsRead) {
+  int count = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(ZOO_SOURCE_DIR) / "configs")) {
+    EXPECT_EQ(message_of([&] { read_project({entry.path()}); }), "") << entry.path();
+    ++count;
+  }
+  EXPECT_GE(count, 9);
+}
+
 TEST(ProjectConfigJson, ResolvedConfigReadsBackEqual) {
   const ProjectConfig project;
   const Json json = config_to_json(project);

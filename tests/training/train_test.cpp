@@ -57,7 +57,7 @@ TEST_F(TrainTest, WritesTheRunFolder) {
   EXPECT_EQ(receipt["result"]["step"], 10);
   EXPECT_EQ(receipt["data"]["train"]["source_sha256"], sha256_file(small_.folder / "text.txt"));
   const LoadedModel loaded = load_model(folder);
-  EXPECT_EQ(loaded.model->vocab_size(), loaded.tokenizer->vocab_size());
+  EXPECT_EQ(loaded.as<CausalLm>()->vocab_size(), loaded.tokenizer->vocab_size());
   EXPECT_LT(result.best_value, 3.4);  // it has learnt something: ln V is 3.3
 }
 
