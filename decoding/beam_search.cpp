@@ -1,4 +1,4 @@
-#include "decoding/beam_search.h"
+#include "decoding/search.h"
 
 #include <algorithm>
 #include <chrono>
@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "core/error.h"
-#include "decoding/context.h"
 #include "decoding/processors.h"
 #include "decoding/text_output.h"
 
@@ -57,16 +56,18 @@ class Search {
       int64_t token;
       double log_probability;
     };
-    std::vector<Step> steps;
+    const bool exact = options_.early_stopping == EarlyStopping::exact;
     const bool has_end = args_.eos && !options_.ignore_eos;
+    std::vector<Step> steps;
     for (size_t i = 0; i < running_.size(); ++i) {
       const size_t row = static_cast<size_t>(first_row) + i;
-      if (has_end && std::isfinite(offers.end[row]))
+      if (exact && has_end && std::isfinite(offers.end[row]))
         finish(running_[i].extended(*args_.eos, offers.end[row]), FinishReason::eos);
       for (int64_t k = 0; k < offers.width; ++k) {
         const size_t at = row * static_cast<size_t>(offers.width) + static_cast<size_t>(k);
         const double log_probability = offers.log_probabilities[at];
-        if (!std::isfinite(log_probability) || (has_end && offers.tokens[at] == *args_.eos))
+        if (!std::isfinite(log_probability) ||
+            (exact && has_end && offers.tokens[at] == *args_.eos))
           continue;
         steps.push_back({running_[i].sum + log_probability, i, offers.tokens[at], log_probability});
       }
@@ -74,13 +75,19 @@ class Search {
     std::sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
       return std::tie(b.sum, a.parent, a.token) < std::tie(a.sum, b.parent, b.token);
     });
-    if (std::ssize(steps) > options_.beam_size)
-      steps.resize(static_cast<size_t>(options_.beam_size));
 
     std::vector<Hypothesis> next;
     std::vector<int64_t> parents;
-    for (const Step& step : steps) {
+    for (size_t rank = 0, taken = 0; rank < steps.size() && taken < beam_size(); ++rank) {
+      const Step& step = steps[rank];
+      const bool ends = has_end && step.token == *args_.eos;
+      if (ends && rank >= beam_size()) continue;
       Hypothesis hypothesis = running_[step.parent].extended(step.token, step.log_probability);
+      if (ends) {
+        finish(std::move(hypothesis), FinishReason::eos);
+        continue;
+      }
+      ++taken;
       if (stops(hypothesis)) {
         finish(std::move(hypothesis), FinishReason::stop);
       } else if (std::ssize(hypothesis.tokens) == limit_) {
@@ -90,11 +97,12 @@ class Search {
         parents.push_back(first_row + static_cast<int64_t>(step.parent));
       }
     }
+    if (options_.early_stopping == EarlyStopping::first &&
+        static_cast<double>(num_finished_) >= options_.patience * static_cast<double>(beam_size()))
+      next.clear();
     // Sorted by sum, hence by what they can still reach.
-    while (!next.empty() && !can_win(next.back())) {
-      next.pop_back();
-      parents.pop_back();
-    }
+    while (!next.empty() && !can_win(next.back())) next.pop_back();
+    parents.resize(next.size());
     running_ = std::move(next);
     return parents;
   }
@@ -116,16 +124,30 @@ class Search {
   }
 
  private:
+  size_t beam_size() const { return static_cast<size_t>(options_.beam_size); }
+
   double normalised(double sum, int64_t length) const {
-    return sum / std::pow(static_cast<double>(length), options_.length_penalty);
+    const auto n = static_cast<double>(length);
+    switch (options_.length_norm) {
+      case LengthNorm::power:
+        return sum / std::pow(n, options_.length_penalty);
+      case LengthNorm::wu:
+        return sum / std::pow((5 + n) / 6, options_.length_penalty);
+      case LengthNorm::none:
+        break;
+    }
+    return sum;
   }
 
   bool is_full() const { return std::ssize(finished_) == args_.num_samples; }
 
   bool can_win(const Hypothesis& hypothesis) const {
-    if (!is_full()) return true;
-    const double best = std::max(normalised(hypothesis.sum, std::ssize(hypothesis.tokens) + 1),
-                                 normalised(hypothesis.sum, limit_));
+    if (!is_full() || options_.early_stopping == EarlyStopping::first) return true;
+    const int64_t length = std::ssize(hypothesis.tokens);
+    const double best =
+        options_.early_stopping == EarlyStopping::heuristic
+            ? normalised(hypothesis.sum, length)
+            : std::max(normalised(hypothesis.sum, length + 1), normalised(hypothesis.sum, limit_));
     return best > finished_.back().score;
   }
 
@@ -137,6 +159,7 @@ class Search {
   }
 
   void finish(Hypothesis hypothesis, FinishReason reason) {
+    ++num_finished_;
     const double score = normalised(hypothesis.sum, std::ssize(hypothesis.tokens));
     if (is_full() && score <= finished_.back().score) return;
     const auto place = std::find_if(finished_.begin(), finished_.end(),
@@ -157,6 +180,7 @@ class Search {
   const GenerateArgs& args_;
   std::vector<Hypothesis> running_;   // best first
   std::vector<Generation> finished_;  // best first, at most num_samples
+  int64_t num_finished_ = 0;          // those that were not kept included
 };
 
 template <class T>
@@ -199,15 +223,10 @@ Offers offer(Tensor logits, int64_t beam_size, std::optional<int64_t> eos,
 
 }  // namespace
 
-std::vector<std::vector<Generation>> beam_search(CausalLm& model,
-                                                 const std::vector<std::vector<int64_t>>& prompts,
-                                                 const std::vector<int64_t>& limits,
-                                                 const GenerationOptions& options,
-                                                 const GenerateArgs& args) {
+std::vector<std::vector<Generation>> beam_search(const DecodeJob& job) {
   const Clock::time_point start = Clock::now();
-  const int64_t vocabulary = known_vocabulary(model, args.tokenizer);
+  const auto& [context, prompts, limits, vocabulary, options, args] = job;
   const LogitsProcessors processors(options, args.eos, vocabulary);
-  DecodeContext context(model, prompts, {longest_row(prompts, limits), vocabulary, args.use_cache});
   std::vector<Search> searches;
   std::vector<size_t> active;  // the searches that go on, in the order of their rows in `context`
   for (size_t i = 0; i < prompts.size(); ++i) {

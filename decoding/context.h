@@ -1,6 +1,6 @@
 #pragma once
-// Rows of tokens that grow, and the model's logits for what comes next: with a cache or without
-// one, in a window that slides when a row outgrows the model.
+// Rows of tokens that grow, and the model's logits for what comes next. The searches and samplers
+// know no more of a model than this.
 
 #include <memory>
 #include <span>
@@ -10,6 +10,9 @@
 #include "tokenizer/tokenizer.h"
 
 namespace zoo {
+
+/// Where a module's parameters lie; the CPU if it has none.
+torch::Device device_of(const torch::nn::Module& module);
 
 /// Where the window of a row of `length` tokens starts: at 0 while the row fits into `max_length`;
 /// when it does not, the older half is dropped at once, so that a cached state serves the next
@@ -32,7 +35,37 @@ class EvaluationMode {
 
 /// The ids that can be chosen: those below the size of both vocabularies. Embeddings are often
 /// padded to a round size; the ids above have no text.
-int64_t known_vocabulary(const CausalLm& model, const Tokenizer* tokenizer);
+/// @param vocab_size the model's
+int64_t known_vocabulary(int64_t vocab_size, const Tokenizer* tokenizer);
+
+/// B rows of tokens and what the model has read of them.
+class DecodeContext {
+ public:
+  /// @param rows B rows, each with at least one token
+  explicit DecodeContext(std::vector<std::vector<int64_t>> rows) : rows_(std::move(rows)) {}
+  virtual ~DecodeContext() = default;
+
+  /// Logits of each row's next token: (B, V), on the model's device, valid until the next call.
+  /// With a cache only the tokens added since the last call are read.
+  virtual Tensor next_logits() = 0;
+
+  /// Adds one token to each row. Call next_logits() between two additions.
+  void append(std::span<const int64_t> tokens);
+
+  /// Keeps the rows `rows` in that order, repeats allowed: drops finished rows, follows beams.
+  void keep(const std::vector<int64_t>& rows);
+
+  int64_t batch() const { return static_cast<int64_t>(rows_.size()); }
+  std::span<const int64_t> row(int64_t index) const { return rows_[static_cast<size_t>(index)]; }
+
+ protected:
+  /// Moves what was remembered of the rows. @param rows as in keep(), not empty
+  virtual void reorder(const std::vector<int64_t>& rows) = 0;
+  const std::vector<std::vector<int64_t>>& rows() const { return rows_; }
+
+ private:
+  std::vector<std::vector<int64_t>> rows_;
+};
 
 /// The tokens of the longest row when row i has grown by limits[i].
 int64_t longest_row(const std::vector<std::vector<int64_t>>& rows,
@@ -44,34 +77,22 @@ struct ContextOptions {
   bool use_cache = true;   ///< false: read each row's whole window at every step
 };
 
-/// B rows of tokens and what the model has read of them.
-class DecodeContext {
+/// Rows that a decoder-only model continues, with a cache or without one, in a window that slides
+/// when a row outgrows the model.
+class CausalContext final : public DecodeContext {
  public:
-  /// @param rows B prompts, each with at least one token
-  DecodeContext(CausalLm& model, std::vector<std::vector<int64_t>> rows,
+  CausalContext(CausalLm& model, std::vector<std::vector<int64_t>> rows,
                 const ContextOptions& options);
-
-  /// Logits of each row's next token: (B, V), on the model's device, valid until the next call.
-  /// With a cache only the tokens added since the last call are read.
-  Tensor next_logits();
-
-  /// Adds one token to each row. Call next_logits() between two additions.
-  void append(std::span<const int64_t> tokens);
-
-  /// Keeps the rows `rows` in that order, repeats allowed: drops finished rows, follows beams.
-  void keep(const std::vector<int64_t>& rows);
-
-  int64_t batch() const { return static_cast<int64_t>(rows_.size()); }
-  std::span<const int64_t> row(int64_t index) const { return rows_[static_cast<size_t>(index)]; }
+  Tensor next_logits() override;
 
  private:
+  void reorder(const std::vector<int64_t>& rows) override;
   Tensor read(const Tensor& tokens, const Tensor& left_pad);
   Tensor read_windows();
   Tensor read_last_tokens();
 
   CausalLm& model_;
   torch::Device device_;
-  std::vector<std::vector<int64_t>> rows_;
   ContextOptions options_;
   std::unique_ptr<DecodeState> state_;  // null before the first read and without a cache
   Tensor last_tokens_;                  // (B, 1) int64 on the CPU, reused at each step

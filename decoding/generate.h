@@ -38,6 +38,7 @@ struct GenerateArgs {
   /// The number of the first prompt, where `prompts` is a part of a longer list: prompt i draws
   /// from a random stream of its own, numbered first_row + i, so that the parts do not matter.
   uint64_t first_row = 0;
+  std::vector<uint64_t> row_numbers = {};  ///< of each prompt, in place of first_row + i
   bool use_cache = true;
   Scores scores = Scores::none;
   /// Called with an output's number (prompt * num_samples + sample) and a piece of its text, whole

@@ -11,6 +11,24 @@
 
 namespace zoo {
 
+/// What a hypothesis' log-probability is divided by, so that long ones are not at a disadvantage.
+enum class LengthNorm { power, wu, none };
+template <>
+struct EnumNames<LengthNorm> {
+  static constexpr std::array values{std::pair{LengthNorm::power, "power"},
+                                     std::pair{LengthNorm::wu, "wu"},
+                                     std::pair{LengthNorm::none, "none"}};
+};
+
+/// When a beam search ends.
+enum class EarlyStopping { exact, first, heuristic };
+template <>
+struct EnumNames<EarlyStopping> {
+  static constexpr std::array values{std::pair{EarlyStopping::exact, "exact"},
+                                     std::pair{EarlyStopping::first, "first"},
+                                     std::pair{EarlyStopping::heuristic, "heuristic"}};
+};
+
 struct GenerationOptions {
   int64_t max_new_tokens = 0;  ///< 0: up to the model's context length
   int64_t min_new_tokens = 0;
@@ -28,6 +46,9 @@ struct GenerationOptions {
   int64_t no_repeat_ngram_size = 0;
   int64_t beam_size = 1;
   double length_penalty = 1.0;
+  LengthNorm length_norm = LengthNorm::power;
+  EarlyStopping early_stopping = EarlyStopping::exact;
+  double patience = 1.0;
   std::map<int64_t, double> logit_bias = {};                ///< added to the logit of an id
   std::vector<std::vector<int64_t>> banned_sequences = {};  ///< ids that may not follow one another
   std::vector<std::string> stop = {};  ///< texts that end the output, not part of it
@@ -62,7 +83,15 @@ struct GenerationOptions {
           "no n-gram of this size twice; 0: off");
     visit("beam_size", beam_size, at_least(1), "hypotheses of beam search; 1: no beam search");
     visit("length_penalty", length_penalty, any_number(),
-          "exponent of the length that a beam's log-probability is divided by; 0: none");
+          "exponent p of the length that a hypothesis' log-probability is divided by; 0: none");
+    visit("length_norm", length_norm,
+          "of a hypothesis of n tokens, its end token included: power = sum / n^p, wu = "
+          "sum / ((5 + n) / 6)^p (Wu et al. 2016, section 7), none = sum");
+    visit("early_stopping", early_stopping,
+          "exact = the search ends when no running hypothesis can still win; heuristic = when none "
+          "would win if it ended now; first = when patience * beam_size have ended");
+    visit("patience", patience, positive(),
+          "for early_stopping first (Kasai et al. 2022): how many times beam_size must have ended");
     visit("stop", stop, "texts that end the output and are not part of it");
     visit("ignore_eos", ignore_eos, "go on after the end token");
   }

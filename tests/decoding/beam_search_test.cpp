@@ -1,4 +1,4 @@
-#include "decoding/beam_search.h"
+#include "decoding/search.h"
 
 #include <gtest/gtest.h>
 

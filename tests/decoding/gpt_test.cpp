@@ -56,7 +56,7 @@ class GptDecoding : public ::testing::TestWithParam<GptCase> {
                                              bool use_cache) {
     const torch::InferenceMode inference;
     const std::vector<int64_t> limits(prompts.size(), steps);
-    DecodeContext context(*model_, prompts, {longest_row(prompts, limits), kVocabulary, use_cache});
+    CausalContext context(*model_, prompts, {longest_row(prompts, limits), kVocabulary, use_cache});
     std::vector<Tensor> logits;
     for (int64_t step = 0; step < steps; ++step) {
       logits.push_back(context.next_logits().clone());

@@ -1,0 +1,227 @@
+#include "decoding/translate.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+
+#include "core/error.h"
+#include "decoding/search.h"
+
+namespace zoo {
+
+namespace {
+
+using Ids = std::vector<int64_t>;
+
+/// Rows of equal length that an encoder–decoder continues.
+class TargetContext final : public DecodeContext {
+ public:
+  TargetContext(Seq2Seq& model, const Encoded& encoded, std::vector<Ids> rows, int64_t capacity,
+                int64_t vocabulary)
+      : DecodeContext(std::move(rows)),
+        model_(model),
+        state_(model.start(encoded, capacity)),
+        options_(encoded.lengths.options()),
+        vocabulary_(vocabulary) {}
+
+  Tensor next_logits() override {
+    Tensor logits;  // (B, V)
+    for (; read_ < rows().front().size(); ++read_) {
+      Ids column;
+      for (const Ids& row : rows()) column.push_back(row[read_]);
+      logits = model_.step(torch::tensor(column, options_), *state_);
+    }
+    return logits.narrow(1, 0, vocabulary_);
+  }
+
+ private:
+  void reorder(const std::vector<int64_t>& rows) override {
+    state_->reorder(torch::tensor(rows, options_));
+  }
+
+  Seq2Seq& model_;
+  std::unique_ptr<DecodeState> state_;
+  torch::TensorOptions options_;  // of ids
+  int64_t vocabulary_;
+  size_t read_ = 0;  // tokens of each row
+};
+
+void check_ids(const Ids& ids, int64_t vocab_size, const std::string& what) {
+  for (const int64_t id : ids)
+    if (id < 0 || id >= vocab_size)
+      throw ConfigError(cat("translate: ", what, " holds the id ", id,
+                            ", outside the model's vocabulary; allowed: 0 to ", vocab_size - 1,
+                            "; use the model's own tokenizers"));
+}
+
+void check_sources(const Seq2Seq& model, const std::vector<Ids>& sources,
+                   const TranslateArgs& args) {
+  if (!args.prefixes.empty() && args.prefixes.size() != sources.size())
+    throw ConfigError(cat("translate: ", sources.size(), " sources and ", args.prefixes.size(),
+                          " prefixes; give one for each source, which may be empty, or none"));
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (sources[i].empty())
+      throw ConfigError(cat("translate: source ", i, " has no token; leave it out"));
+    if (std::ssize(sources[i]) > model.max_source_length())
+      throw ConfigError(cat("translate: source ", i, " has ", sources[i].size(),
+                            " tokens; the model reads at most ", model.max_source_length(),
+                            " (max_source_length): split it"));
+    check_ids(sources[i], model.source_vocab_size(), cat("source ", i));
+  }
+  for (size_t i = 0; i < args.prefixes.size(); ++i)
+    check_ids(args.prefixes[i], model.vocab_size(), cat("prefix ", i));
+}
+
+/// Sources padded at the right: (B, S) and (B), on the model's device.
+std::pair<Tensor, Tensor> pad(const std::vector<const Ids*>& rows, torch::Device device) {
+  int64_t longest = 0;
+  for (const Ids* row : rows) longest = std::max(longest, std::ssize(*row));
+  const Tensor tokens = torch::zeros({std::ssize(rows), longest}, torch::kInt64);
+  Ids lengths;
+  auto* next = tokens.mutable_data_ptr<int64_t>();
+  for (const Ids* row : rows) {
+    std::copy(row->begin(), row->end(), next);
+    next += longest;
+    lengths.push_back(std::ssize(*row));
+  }
+  return {tokens.to(device), torch::tensor(lengths).to(device)};
+}
+
+class Translation {
+ public:
+  Translation(Seq2Seq& model, const std::vector<Ids>& sources, const GenerationOptions& options,
+              const TranslateArgs& args)
+      : model_(model),
+        sources_(sources),
+        options_(options),
+        args_(args),
+        device_(device_of(model)),
+        vocabulary_(known_vocabulary(model.vocab_size(), args.search.tokenizer)),
+        begin_(args.begin ? *args.begin : begin_token(tokenizer())) {}
+
+  std::vector<std::vector<Generation>> run() {
+    std::vector<std::vector<Generation>> outputs(sources_.size());
+    for (const std::vector<size_t>& batch : batches()) translate_batch(batch, outputs);
+    return outputs;
+  }
+
+ private:
+  const Tokenizer& tokenizer() const {
+    if (args_.search.tokenizer == nullptr)
+      throw ConfigError("translate: needs a tokenizer, or TranslateArgs::begin");
+    return *args_.search.tokenizer;
+  }
+
+  const Ids& prefix(size_t source) const {
+    static const Ids kNone;
+    return args_.prefixes.empty() ? kNone : args_.prefixes[source];
+  }
+
+  /// Sources of like length, whose prefixes are equally long, in batches.
+  std::vector<std::vector<size_t>> batches() const {
+    std::vector<size_t> order(sources_.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    const auto key = [&](size_t i) { return std::pair(prefix(i).size(), sources_[i].size()); };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return key(a) < key(b); });
+    std::vector<std::vector<size_t>> batches;
+    for (const size_t i : order) {
+      const bool fits =
+          !batches.empty() && prefix(batches.back().front()).size() == prefix(i).size() &&
+          // The order makes this source the longest.
+          (std::ssize(batches.back()) + 1) * std::ssize(sources_[i]) <= args_.batch_tokens;
+      if (!fits) batches.emplace_back();
+      batches.back().push_back(i);
+    }
+    return batches;
+  }
+
+  int64_t limit(size_t source) const {
+    const int64_t room = model_.max_length() - std::ssize(prefix(source));
+    if (room < 1)
+      throw ConfigError(cat("translate: prefix ", source, " has ", prefix(source).size(),
+                            " tokens and fills the model's longest target of ", model_.max_length(),
+                            "; shorten it"));
+    if (options_.max_new_tokens > 0) return std::min(room, options_.max_new_tokens);
+    if (args_.max_length_ratio == 0) return room;
+    const auto length = static_cast<double>(sources_[source].size());
+    return std::min(room, static_cast<int64_t>(std::ceil(args_.max_length_ratio * length)) + 10);
+  }
+
+  void translate_batch(const std::vector<size_t>& batch,
+                       std::vector<std::vector<Generation>>& outputs) {
+    std::vector<const Ids*> rows;
+    std::vector<Ids> prompts;
+    Ids limits;
+    for (const size_t i : batch) {
+      rows.push_back(&sources_[i]);
+      prompts.push_back({begin_});
+      prompts.back().insert(prompts.back().end(), prefix(i).begin(), prefix(i).end());
+      limits.push_back(limit(i));
+    }
+    const auto [tokens, lengths] = pad(rows, device_);  // (B, S), (B)
+    const int64_t longest = *std::max_element(limits.begin(), limits.end());
+    TargetContext context(model_, model_.encode(tokens, lengths), prompts,
+                          std::ssize(prompts.front()) + longest, vocabulary_);
+
+    GenerateArgs search_args = args_.search;
+    search_args.row_numbers.assign(batch.begin(), batch.end());
+    for (uint64_t& number : search_args.row_numbers) number += args_.search.first_row;
+    auto found = search({context, prompts, limits, vocabulary_, options_, search_args});
+    for (size_t i = 0; i < batch.size(); ++i) {
+      outputs[batch[i]] = std::move(found[i]);
+      if (prefix(batch[i]).empty() || args_.search.tokenizer == nullptr) continue;
+      const std::string text = tokenizer().decode(prefix(batch[i]));
+      for (Generation& output : outputs[batch[i]]) output.text = text + output.text;
+    }
+  }
+
+  Seq2Seq& model_;
+  const std::vector<Ids>& sources_;
+  const GenerationOptions& options_;
+  const TranslateArgs& args_;
+  torch::Device device_;
+  int64_t vocabulary_, begin_;
+};
+
+}  // namespace
+
+int64_t begin_token(const Tokenizer& tokenizer) {
+  const SpecialIds ids = tokenizer.special_ids();
+  if (ids.bos) return *ids.bos;
+  if (ids.eos) return *ids.eos;
+  throw ConfigError(cat("translate: the ", tokenizer.type(),
+                        " tokenizer of the target has neither a bos nor an eos token, so that no "
+                        "translation could begin or end; use one that has"));
+}
+
+std::vector<std::vector<Generation>> translate(Seq2Seq& model, const std::vector<Ids>& sources,
+                                               const GenerationOptions& options,
+                                               const TranslateArgs& args) {
+  check_search(options, args.search);
+  check_sources(model, sources, args);
+  TranslateArgs resolved = args;
+  if (!resolved.search.eos && args.search.tokenizer != nullptr)
+    resolved.search.eos = args.search.tokenizer->special_ids().eos;
+  const torch::InferenceMode inference;
+  const EvaluationMode evaluation(model);
+  return Translation(model, sources, options, resolved).run();
+}
+
+Tensor source_attention(Seq2Seq& model, const Ids& source, int64_t begin, const Ids& target) {
+  const torch::InferenceMode inference;
+  const EvaluationMode evaluation(model);
+  const torch::Device device = device_of(model);
+  const auto [tokens, lengths] = pad({&source}, device);  // (1, S), (1)
+  Ids inputs = {begin};
+  inputs.insert(inputs.end(), target.begin(), target.end() - 1);
+  Tap tap;
+  tap.want_attention = true;
+  model.decode(model.encode(tokens, lengths), torch::tensor(inputs).unsqueeze(0).to(device),
+               {.tap = &tap});
+  if (tap.attention.empty()) return {};
+  return tap.attention.back()[0].mean(0).to(torch::kCPU, torch::kFloat32);  // (T, S)
+}
+
+}  // namespace zoo
