@@ -74,7 +74,9 @@ Command make_command(std::string name, std::string summary) {
 Command train_command();
 Command data_command();
 Command generate_command();
+Command translate_command();
 Command eval_command();
+Command score_command();
 Command tokenize_command();
 Command detokenize_command();
 Command train_tokenizer_command();

@@ -17,9 +17,10 @@ namespace zoo::cli {
 namespace {
 
 std::vector<Command> all_commands() {
-  return {train_command(),      generate_command(),        eval_command(),   tokenize_command(),
-          detokenize_command(), train_tokenizer_command(), data_command(),   average_command(),
-          inspect_command(),    config_command(),          models_command(), env_command()};
+  return {train_command(),  generate_command(), translate_command(),  eval_command(),
+          score_command(),  tokenize_command(), detokenize_command(), train_tokenizer_command(),
+          data_command(),   average_command(),  inspect_command(),    config_command(),
+          models_command(), env_command()};
 }
 
 /// What the parser writes before it becomes GlobalOptions.
