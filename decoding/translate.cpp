@@ -162,8 +162,9 @@ class Translation {
     }
     const auto [tokens, lengths] = pad(rows, device_);  // (B, S), (B)
     const int64_t longest = *std::max_element(limits.begin(), limits.end());
+    // The last token is only written.
     TargetContext context(model_, model_.encode(tokens, lengths), prompts,
-                          std::ssize(prompts.front()) + longest, vocabulary_);
+                          std::ssize(prompts.front()) + longest - 1, vocabulary_);
 
     GenerateArgs search_args = args_.search;
     search_args.row_numbers.assign(batch.begin(), batch.end());
