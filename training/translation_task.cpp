@@ -7,7 +7,7 @@
 #include "core/text.h"
 #include "data/length_batches.h"
 #include "data/parallel.h"
-#include "decoding/seq2seq_greedy.h"
+#include "decoding/translate.h"
 #include "evaluation/bleu.h"
 #include "models/zoo.h"
 #include "training/token_task.h"
@@ -218,32 +218,12 @@ class TranslationTask final : public ExampleTask {
 
   /// Greedy translations, in the order of the examples.
   std::vector<std::string> translate(std::span<const Example> examples) const {
-    std::vector<size_t> order(examples.size());  // the longest first: rows of a batch end together
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-      return examples[a].source.size() > examples[b].source.size();
-    });
-    std::vector<std::string> outputs(examples.size());
-    for (size_t first = 0; first < order.size();) {
-      const auto length = static_cast<int64_t>(examples[order[first]].source.size());
-      const auto left = static_cast<int64_t>(order.size() - first);
-      const int64_t rows = std::min(left, std::max<int64_t>(1, kTokensAtATime / length));
-      const Tensor source = torch::zeros({rows, length}, torch::kInt64);
-      const Tensor lengths = torch::empty({rows}, torch::kInt64);
-      for (int64_t row = 0; row < rows; ++row) {
-        const std::vector<int64_t>& ids = examples[order[first + row]].source;
-        std::copy(ids.begin(), ids.end(), source.mutable_data_ptr<int64_t>() + row * length);
-        lengths.mutable_data_ptr<int64_t>()[row] = static_cast<int64_t>(ids.size());
-      }
-      const auto found =
-          decode_greedily(*model_, on_device(source), on_device(lengths),
-                          {.begin = begin_,
-                           .end = end_,
-                           .max_tokens = std::min(2 * length + 10, model_->max_length())});
-      for (int64_t row = 0; row < rows; ++row)
-        outputs[order[first + row]] = tokenizer_->decode(found[row]);
-      first += static_cast<size_t>(rows);
-    }
+    std::vector<std::vector<int64_t>> sources;
+    for (const Example& example : examples) sources.push_back(example.source);
+    TranslateArgs args{.search = {.tokenizer = tokenizer_.get(), .eos = end_}, .begin = begin_};
+    std::vector<std::string> outputs;
+    for (const auto& found : zoo::translate(*model_, sources, {}, args))
+      outputs.push_back(found[0].text);
     return outputs;
   }
 
@@ -261,8 +241,6 @@ class TranslationTask final : public ExampleTask {
     for (size_t i = 0; i < outputs.size(); ++i) total.add(outputs[i], examples[i].reference);
     return total.score().score;
   }
-
-  static constexpr int64_t kTokensAtATime = 4096;  // of sources, in greedy decoding
 
   TranslationTaskConfig config_;
   std::shared_ptr<Seq2Seq> model_;
