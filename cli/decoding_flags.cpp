@@ -50,7 +50,7 @@ void DecodingFlags::declare(Flags& flags) {
   GenerationOptions().fields(config_detail::Visitor{
       [&](std::string_view key, const auto& member, const Bound& bound, std::string_view doc) {
         using Member = std::decay_t<decltype(member)>;
-        const std::string name = special == names.end() ? flag_of(key) : special->second;
+        const std::string name = flag_of(key);
         if constexpr (std::is_same_v<Member, int64_t>) {
           flags.number(name, integers_[key], bound, cat(doc, "; default: ", member));
         } else if constexpr (std::is_same_v<Member, double>) {

@@ -12,8 +12,10 @@ struct Eval {
   EvalFlags shared;
   std::unique_ptr<EvalMode> perplexity = make_perplexity_mode(shared);
   std::unique_ptr<EvalMode> metric = make_metric_mode(shared);
+  std::unique_ptr<EvalMode> translation = make_translation_mode(shared, *metric);
 
   void declare(Flags& flags) {
+    flags.text("-m,--model,model", shared.model, "MODEL", "run, checkpoint or Hugging Face folder");
     flags.texts("--metrics,--metric", shared.metric_lists, "A,B",
                 cat("which to print, and in which order; of a model: ",
                     join(perplexity_metrics(), ", "), "; of files: ", join(metric_names(), ", ")));
@@ -22,9 +24,11 @@ struct Eval {
     flags.choice("--format", shared.format, {"text", "json"}, "json is the same as --json");
     perplexity->declare(flags);
     metric->declare(flags);
+    translation->declare(flags);
   }
 
   int run(const GlobalOptions& globals) {
+    if (translation->asked_for()) return translation->run(globals);
     if (perplexity->asked_for() && metric->asked_for())
       throw ConfigError(
           "eval: a model and --hypotheses were given; name a model to see how well it predicts a "

@@ -12,6 +12,8 @@ namespace zoo::cli {
 
 /// Flags that all modes have.
 struct EvalFlags {
+  std::string model;
+  std::string hypotheses;  ///< a path; "-": standard input
   std::vector<std::string> metric_lists;
   std::optional<double> min_score;
   std::string format = "text";
@@ -19,20 +21,23 @@ struct EvalFlags {
 
 class EvalMode {
  public:
-  explicit EvalMode(const EvalFlags& flags) : shared(flags) {}
+  explicit EvalMode(EvalFlags& flags) : shared(flags) {}
   virtual ~EvalMode() = default;
   virtual void declare(Flags& flags) = 0;
   virtual bool asked_for() const = 0;  ///< true if the flags that choose this mode were given
   virtual int run(const GlobalOptions& globals) = 0;
 
  protected:
-  const EvalFlags& shared;
+  EvalFlags& shared;
 };
 
 /// A model on a text: loss, perplexity, accuracy.
-std::unique_ptr<EvalMode> make_perplexity_mode(const EvalFlags& shared);
+std::unique_ptr<EvalMode> make_perplexity_mode(EvalFlags& shared);
 const std::vector<std::string>& perplexity_metrics();
 /// Files of hypotheses and references: BLEU, chrF, TER, ROUGE.
-std::unique_ptr<EvalMode> make_metric_mode(const EvalFlags& shared);
+std::unique_ptr<EvalMode> make_metric_mode(EvalFlags& shared);
+/// A model's translations of a text, scored as files are.
+/// @param metric scores EvalFlags::hypotheses
+std::unique_ptr<EvalMode> make_translation_mode(EvalFlags& shared, EvalMode& metric);
 
 }  // namespace zoo::cli

@@ -27,7 +27,7 @@ std::string fixed(double value, int64_t digits) {
 struct EvalMetrics : EvalMode {
   using EvalMode::EvalMode;
 
-  std::string hypotheses, baseline;
+  std::string baseline;
   std::vector<std::string> references;
   std::string tokenize = "13a", smooth_method = "exp";
   MetricOptions options;
@@ -44,7 +44,8 @@ struct EvalMetrics : EvalMode {
         "capitals, not tokenized. Words\n"
         "of --by-length are those between white space in the first reference.");
     flags.group("Of files");
-    flags.text("--hypotheses,--hyp", hypotheses, "FILE", "what is scored; -: standard input");
+    flags.text("--hypotheses,--hyp", shared.hypotheses, "FILE",
+               "what is scored; -: standard input");
     flags.texts("--reference,--references,--ref", references, "FILE",
                 "what it should be; give it again for a second reference of each line");
     flags.choice(
@@ -91,7 +92,7 @@ struct EvalMetrics : EvalMode {
   }
 
   bool asked_for() const override {
-    return !hypotheses.empty() || !references.empty() || !baseline.empty();
+    return !shared.hypotheses.empty() || !references.empty() || !baseline.empty();
   }
 
   int run(const GlobalOptions& globals) override {
@@ -99,7 +100,7 @@ struct EvalMetrics : EvalMode {
     const std::vector<std::unique_ptr<Metric>> metrics = make_metrics();
     const bool keep_lines = sentence_level || paired_samples || samples;
     const ScoreFilesOptions reading{.keep_lines = keep_lines, .by_length = by_length};
-    const ScoredFiles scored = score_files({hypotheses, references}, metrics, reading);
+    const ScoredFiles scored = score_files({shared.hypotheses, references}, metrics, reading);
     for (const std::string& notice : scored.notices) log_warning(notice);
 
     const bool as_json = globals.json || shared.format == "json";
@@ -117,7 +118,7 @@ struct EvalMetrics : EvalMode {
 
  private:
   void check() const {
-    if (hypotheses.empty())
+    if (shared.hypotheses.empty())
       throw ConfigError(
           "--hypotheses: not given; name the file that is scored, or - for standard input");
     if (references.empty())
@@ -242,7 +243,7 @@ struct EvalMetrics : EvalMode {
                         const ScoredFiles& system, const BootstrapOptions& bootstrap,
                         bool as_json) const {
     const ScoredFiles other = score_files({baseline, references}, metrics, {.keep_lines = true});
-    Json first{{"system", "Baseline: " + baseline}}, second{{"system", hypotheses}};
+    Json first{{"system", "Baseline: " + baseline}}, second{{"system", shared.hypotheses}};
     for (size_t m = 0; m < metrics.size(); ++m) {
       const Metric& metric = *metrics[m];
       const PairedBootstrap result =
@@ -284,7 +285,7 @@ struct EvalMetrics : EvalMode {
 
 }  // namespace
 
-std::unique_ptr<EvalMode> make_metric_mode(const EvalFlags& shared) {
+std::unique_ptr<EvalMode> make_metric_mode(EvalFlags& shared) {
   return std::make_unique<EvalMetrics>(shared);
 }
 

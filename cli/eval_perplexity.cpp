@@ -1,6 +1,5 @@
 // transformer-cli eval MODEL: how well a model predicts a text, or completes prompts.
 
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +10,7 @@
 #include "cli/eval.h"
 #include "cli/runtime.h"
 #include "core/config.h"
+#include "core/scratch.h"
 #include "core/text.h"
 #include "data/token_file.h"
 #include "evaluation/perplexity.h"
@@ -26,29 +26,6 @@ const std::vector<std::string> kMetrics = {"loss",          "perplexity", "bits_
 bool small_is_better(const std::string& metric) {
   return metric != "accuracy" && metric != "exact_match";
 }
-
-/// A folder for packed tokens, removed at the end.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string pattern = utf8(fs::temp_directory_path() / "transformer-cli-XXXXXX");
-    if (::mkdtemp(pattern.data()) == nullptr)
-      throw DataError(
-          cat(pattern,
-              ": cannot be made for packed tokens; set TMPDIR to a folder that can be written"));
-    path_ = pattern;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 /// Bytes and characters of a text.
 struct TextSize {
@@ -70,7 +47,7 @@ struct Data {
 struct EvalPerplexity : EvalMode {
   using EvalMode::EvalMode;
 
-  std::string model, data = "valid";
+  std::string data = "valid";
   int64_t context = 0, stride = 0, batch_size = 0, random_batches = 0;
   bool bos = false, completion = false;
 
@@ -90,7 +67,6 @@ struct EvalPerplexity : EvalMode {
         "prompts that greedy\n"
         "decoding completes exactly, and loss and accuracy are those of the completions' tokens.");
     flags.group("Of a model on a text");
-    flags.text("-m,--model,model", model, "MODEL", "run, checkpoint or Hugging Face folder");
     flags.text("--data", data, "FILE|valid|test",
                "a text, a .tokens or a .tsv file; valid: the data the model was validated on; "
                "test: test.* beside valid.*");
@@ -119,21 +95,21 @@ struct EvalPerplexity : EvalMode {
         "--metrics perplexity,accuracy --min-score 1000 --json");
   }
 
-  bool asked_for() const override { return !model.empty(); }
+  bool asked_for() const override { return !shared.model.empty(); }
 
   int run(const GlobalOptions& globals) override {
     const std::vector<std::string> metrics = wanted_metrics();
-    if (model.empty())
+    if (shared.model.empty())
       throw ConfigError("eval: no model was given; name a run, checkpoint or Hugging Face folder");
     const Runtime runtime = start_runtime(globals);
     LoadedModel loaded =
-        load_model(utf8_path(model), {.device = runtime.device, .dtype = runtime.dtype});
+        load_model(utf8_path(shared.model), {.device = runtime.device, .dtype = runtime.dtype});
     if (!loaded.tokenizer)
-      throw DataError(cat(model,
+      throw DataError(cat(shared.model,
                           ": holds no tokenizer, which texts need; add tokenizer.json, vocab.json "
                           "and merges.txt, or a .model file"));
     const Data found = find_data(loaded);
-    Json result{{"model", model}, {"data", Json::array()}};
+    Json result{{"model", shared.model}, {"data", Json::array()}};
     for (const fs::path& file : found.files) result["data"].push_back(utf8(file));
     if (found.completion)
       score_completions(loaded, found, runtime, globals, result);
@@ -190,7 +166,7 @@ struct EvalPerplexity : EvalMode {
       found.completion = completion || found.files[0].extension() == ".tsv";
     } else {
       if (!loaded.project.is_object() || !loaded.project.contains("task"))
-        throw DataError(cat("--data ", data, ": ", model,
+        throw DataError(cat("--data ", data, ": ", shared.model,
                             " does not say which data it was trained on (it has no task in "
                             "zoo.json); name a file"));
       const ProjectConfig project =
@@ -199,7 +175,7 @@ struct EvalPerplexity : EvalMode {
       std::visit(
           [&]<class Task>(const Task& task) {
             if constexpr (std::is_same_v<Task, TranslationTaskConfig>)
-              throw ConfigError(cat("--data ", data, ": ", model,
+              throw ConfigError(cat("--data ", data, ": ", shared.model,
                                     " translates, and has two sides of data; give --source and "
                                     "--reference"));
             else
@@ -215,7 +191,7 @@ struct EvalPerplexity : EvalMode {
         for (fs::path& file : found.files) {
           const std::string name = utf8(file.filename());
           if (!name.starts_with("valid"))
-            throw DataError(cat("--data test: ", model, " was validated on ", utf8(file),
+            throw DataError(cat("--data test: ", shared.model, " was validated on ", utf8(file),
                                 ", beside which no test file is known; name the file"));
           file.replace_filename(utf8_path("test" + name.substr(5)));
           found.tail = 1;
@@ -225,12 +201,12 @@ struct EvalPerplexity : EvalMode {
       throw DataError(cat("--data ", data, ": the model's task names no file; name one"));
     for (const fs::path& file : found.files)
       if (!fs::is_regular_file(file))
-        throw DataError(
-            cat(utf8(file), ": no such file",
-                data == "valid" || data == "test"
-                    ? cat(" (--data ", data, " of ", model, ", relative to the working folder)")
-                    : "",
-                "; name a text, a .tokens or a .tsv file with --data"));
+        throw DataError(cat(
+            utf8(file), ": no such file",
+            data == "valid" || data == "test"
+                ? cat(" (--data ", data, " of ", shared.model, ", relative to the working folder)")
+                : "",
+            "; name a text, a .tokens or a .tsv file with --data"));
     return found;
   }
 
@@ -249,8 +225,8 @@ struct EvalPerplexity : EvalMode {
     }
     const TokenFile file(path);
     if (packed && file.info().tokenizer_hash != tokenizer_hash(tokenizer, scratch.path()))
-      throw DataError(cat(utf8(path), ": was packed with another tokenizer than that of ", model,
-                          "; give the text itself"));
+      throw DataError(cat(utf8(path), ": was packed with another tokenizer than that of ",
+                          shared.model, "; give the text itself"));
     const int64_t count =
         found.tail < 1
             ? static_cast<int64_t>(std::ceil(static_cast<double>(file.size()) * found.tail))
@@ -263,8 +239,8 @@ struct EvalPerplexity : EvalMode {
     if (bos) {
       options.bos = loaded.special_ids.bos ? loaded.special_ids.bos : loaded.special_ids.eos;
       if (!options.bos)
-        throw ConfigError(
-            cat("--bos: the tokenizer of ", model, " has no start or end token; leave it out"));
+        throw ConfigError(cat("--bos: the tokenizer of ", shared.model,
+                              " has no start or end token; leave it out"));
     }
     options.progress = [&](int64_t done, int64_t total) {
       if (progress.due())
@@ -398,7 +374,7 @@ struct EvalPerplexity : EvalMode {
 
 }  // namespace
 
-std::unique_ptr<EvalMode> make_perplexity_mode(const EvalFlags& shared) {
+std::unique_ptr<EvalMode> make_perplexity_mode(EvalFlags& shared) {
   return std::make_unique<EvalPerplexity>(shared);
 }
 

@@ -25,7 +25,7 @@ bool is_utf8(std::string_view text) {
 /// Signs that text is not what a reader sees.
 class Doubts {
  public:
-  explicit Doubts(const ParallelFiles& files)
+  explicit Doubts(const HypothesisFiles& files)
       : files_(files), invalid_(files.references.size() + 1) {}
 
   void look_at(std::string_view hypothesis, std::span<const std::string_view> references) {
@@ -62,7 +62,7 @@ class Doubts {
     if (invalid_[file] == 0 && !is_utf8(text)) invalid_[file] = line_;
   }
 
-  const ParallelFiles& files_;
+  const HypothesisFiles& files_;
   int64_t line_ = 0, spaced_periods_ = 0, joined_pieces_ = 0;
   std::vector<int64_t> invalid_;  // the first line of each file with such bytes; 0: none
 };
@@ -89,9 +89,10 @@ void add_to(std::vector<double>& sums, std::span<const double> line) {
 
 }  // namespace
 
-void for_each_pair(const ParallelFiles& files,
-                   const std::function<void(std::string_view hypothesis,
-                                            std::span<const std::string_view> references)>& use) {
+void for_each_hypothesis(
+    const HypothesisFiles& files,
+    const std::function<void(std::string_view hypothesis,
+                             std::span<const std::string_view> references)>& use) {
   std::vector<LineReader> readers;
   readers.reserve(files.references.size() + 1);
   readers.emplace_back(files.hypotheses);
@@ -118,7 +119,7 @@ void for_each_pair(const ParallelFiles& files,
   }
 }
 
-ScoredFiles score_files(const ParallelFiles& files,
+ScoredFiles score_files(const HypothesisFiles& files,
                         const std::vector<std::unique_ptr<Metric>>& metrics,
                         const ScoreFilesOptions& options) {
   ScoredFiles scored;
@@ -131,8 +132,8 @@ ScoredFiles score_files(const ParallelFiles& files,
     if (options.by_length) result.buckets = empty_buckets(width);
   }
   Doubts doubts(files);
-  for_each_pair(files, [&](std::string_view hypothesis,
-                           std::span<const std::string_view> references) {
+  for_each_hypothesis(files, [&](std::string_view hypothesis,
+                                 std::span<const std::string_view> references) {
     ++scored.lines;
     doubts.look_at(hypothesis, references);
     const size_t bucket =

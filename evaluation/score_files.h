@@ -12,7 +12,7 @@
 
 namespace zoo {
 
-struct ParallelFiles {
+struct HypothesisFiles {
   std::string hypotheses;               ///< a path; "-": standard input
   std::vector<std::string> references;  ///< at least one
 };
@@ -20,9 +20,10 @@ struct ParallelFiles {
 /// Calls use(hypothesis, references) for each line, without white space at their ends.
 /// @throws DataError if a file cannot be read, or if the files have not all the same number of
 /// lines
-void for_each_pair(const ParallelFiles& files,
-                   const std::function<void(std::string_view hypothesis,
-                                            std::span<const std::string_view> references)>& use);
+void for_each_hypothesis(
+    const HypothesisFiles& files,
+    const std::function<void(std::string_view hypothesis,
+                             std::span<const std::string_view> references)>& use);
 
 /// Lines whose first reference has so many words.
 struct LengthBucket {
@@ -50,7 +51,7 @@ struct ScoredFiles {
 };
 
 /// Reads the files once, for all metrics. @throws DataError as above, or if there is no line
-ScoredFiles score_files(const ParallelFiles& files,
+ScoredFiles score_files(const HypothesisFiles& files,
                         const std::vector<std::unique_ptr<Metric>>& metrics,
                         const ScoreFilesOptions& options = {});
 

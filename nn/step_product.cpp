@@ -72,12 +72,14 @@ struct ProductAnchor : Function<ProductAnchor> {
 };
 
 struct ProductStep : Function<ProductStep> {
+  /// @param addend an optional, since autograd asks every tensor for its device
   static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& anchor,
-                        const Tensor& addend, const Tensor& matrix, const Notes& notes) {
+                        const std::optional<Tensor>& addend, const Tensor& matrix,
+                        const Notes& notes) {
     (void)anchor;
     keep_notes(context, notes);
     context->save_for_backward({x, matrix});
-    return product(x, matrix, addend);
+    return product(x, matrix, addend.value_or(Tensor()));
   }
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const auto saved = context->get_saved_variables();
@@ -133,6 +135,7 @@ struct AdditiveStep : Function<AdditiveStep> {
 StepProduct::StepProduct(const Tensor& matrix) : matrix_(matrix.detach()) {
   // Decoding reads it again and again: laid out as project() likes it, which it mostly is.
   if (!at::GradMode::is_enabled() && matrix.dim() == 2) matrix_ = matrix_.t().contiguous().t();
+  anchor_ = torch::empty({0}, matrix_.options());
   if (!needs_gradient({matrix})) return;
   notes_ = c10::make_intrusive<ProductNotes>();
   anchor_ = ProductAnchor::apply(matrix, notes_);
@@ -143,11 +146,13 @@ Tensor StepProduct::operator()(const Tensor& x, const Tensor& addend) const {
   const Tensor input = x.to(matrix_.scalar_type());
   const Tensor base = addend.defined() ? addend.to(matrix_.scalar_type()) : addend;
   if (!needs_gradient({input, base, anchor_})) return product(input, matrix_, base);
-  return ProductStep::apply(input, anchor_, base, matrix_, notes_);
+  const auto optional_base = base.defined() ? std::optional<Tensor>(base) : std::nullopt;
+  return ProductStep::apply(input, anchor_, optional_base, matrix_, notes_);
 }
 
 StepAdditiveScores::StepAdditiveScores(const Tensor& keys, const Tensor& v)
     : keys_(keys.detach()), v_(v.detach()) {
+  anchor_ = torch::empty({0}, keys_.options());
   if (!needs_gradient({keys, v})) return;
   notes_ = c10::make_intrusive<AdditiveNotes>();
   anchor_ = AdditiveAnchor::apply(keys, v, notes_);

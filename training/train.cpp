@@ -2,7 +2,6 @@
 
 #include <ATen/Parallel.h>
 #include <torch/version.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <ctime>
@@ -11,6 +10,7 @@
 #include "checkpoint/checkpoint.h"
 #include "core/config.h"
 #include "core/error.h"
+#include "core/scratch.h"
 #include "core/stopwatch.h"
 #include "core/system.h"
 #include "core/text.h"
@@ -142,24 +142,6 @@ class Receipt {
 
   fs::path file_;
   Json json_;
-};
-
-/// A folder for this process, removed at the end.
-class ScratchFolder {
- public:
-  ScratchFolder() : path_(fs::temp_directory_path() / cat("transformer-zoo-", ::getpid())) {
-    require_writable_folder(path_);
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
 };
 
 /// The checkpoint to go on from, if there is one.
