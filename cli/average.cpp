@@ -28,8 +28,8 @@ struct Average {
                  "with --run: the N with the best values of the metric it trained for");
     flags.text("-o,--output", output, "DIR", "folder to write");
     flags.flag("--overwrite", overwrite, "replace a folder that is not empty");
-    flags.example("the last five checkpoints of a run",
-                  "transformer-cli average --run runs/my-model --last 5 -o runs/my-model/average");
+    flags.example("the last two checkpoints of a run",
+                  "transformer-cli average --run runs/translate --last 2 -o runs/average");
   }
 
   int run(const GlobalOptions& globals) {

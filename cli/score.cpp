@@ -39,8 +39,10 @@ struct Score {
     flags.example("how good a translation the model finds",
                   "printf 'a b c\\n' > source.txt; printf 'c b a\\n' > target.txt; transformer-cli "
                   "score runs/translate --source source.txt --target target.txt");
-    flags.example("how probable lines are, a token on average",
-                  "transformer-cli score weights/gpt-shakespeare-char --text text.txt --normalize");
+    flags.example(
+        "how probable lines are, a token on average",
+        "printf 'To be\\nor not\\n' | transformer-cli score weights/gpt-shakespeare-char --text - "
+        "--normalize");
     flags.text("-m,--model,model", model_path, "DIR", "run, checkpoint or Hugging Face folder");
     flags.text("--source", source, "FILE", "source sentences, a line each; - : standard input");
     flags.text("--target", target, "FILE", "their translations, as many lines");

@@ -12,9 +12,10 @@ using testing::holds;
 using testing::run_cli;
 using testing::run_shell;
 
-const std::vector<std::string> kCommands = {"",         "train",      "generate",        "eval",
-                                            "tokenize", "detokenize", "train-tokenizer", "data",
-                                            "inspect",  "config",     "models",          "env"};
+const std::vector<std::string> kCommands = {
+    "",        "train",    "generate",   "translate",       "eval",
+    "score",   "tokenize", "detokenize", "train-tokenizer", "data",
+    "average", "inspect",  "config",     "models",          "env"};
 
 /// The command lines after "Examples:", whose comments begin with #.
 std::vector<std::string> examples_of(const std::string& help) {

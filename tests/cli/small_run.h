@@ -40,6 +40,43 @@ inline const std::vector<std::string> kTinyModel = {
     "--max-steps",    "2",
     "--batch-size",   "2"};
 
+/// Letters of `lines` random lines and the same backwards: a source, a tab, its target.
+inline std::string reversed_letters(int lines) {
+  std::string text;
+  uint32_t state = 7;
+  for (int i = 0; i < lines; ++i) {
+    std::string source;
+    for (int j = 0; j <= i % 3; ++j) {
+      state = state * 1664525U + 1013904223U;
+      source += std::string(j > 0 ? " " : "") + static_cast<char>('a' + (state >> 16) % 5);
+    }
+    text += cat(source, '\t', std::string(source.rbegin(), source.rend()), '\n');
+  }
+  return text;
+}
+
+/// An encoder-decoder on pairs.tsv, as small.
+inline const std::vector<std::string> kTinyTranslation = {
+    "--set",
+    "model.type=transformer",
+    "--set",
+    "model.encoder_layers=1",
+    "--set",
+    "model.decoder_layers=1",
+    "--set",
+    "model.d_model=16",
+    "--set",
+    "model.block.attention.num_heads=2",
+    "--set",
+    "tokenizer={\"type\": \"sentencepiece\", \"model\": \"word\", \"vocab_size\": 16}",
+    "--set",
+    "task={\"type\": \"translation\", \"train\": {\"tsv\": [\"pairs.tsv\"]}, "
+    "\"valid\": {\"tsv\": [\"pairs.tsv\"]}}",
+    "--schedule",
+    "constant",
+    "--batch-size",
+    "8"};
+
 class SmallRun : public TempFolder {
  public:
   SmallRun() {
@@ -55,6 +92,14 @@ class SmallRun : public TempFolder {
     arguments.insert(arguments.end(), kTinyModel.begin(), kTinyModel.end());
     training = run_cli(arguments, "", path());
     if (training.code != 0) throw std::runtime_error(training.err);
+
+    write_file(*this / "pairs.tsv", reversed_letters(40));
+    arguments = {"train", "-o", "runs/translate", "--max-steps", "2", "--save-every", "1"};
+    arguments.insert(arguments.end(), kTinyTranslation.begin(), kTinyTranslation.end());
+    const CliResult translation = run_cli(arguments, "", path());
+    if (translation.code != 0) throw std::runtime_error(translation.err);
+    write_file(*this / "source.txt", "a b c\nb\n");
+    write_file(*this / "target.txt", "c b a\nb\n");
   }
 
   static constexpr const char* kModel = "weights/gpt-shakespeare-char";
