@@ -33,6 +33,11 @@ bool needs_gradient(std::initializer_list<Tensor> tensors) {
                      [](const Tensor& t) { return t.defined() && t.requires_grad(); });
 }
 
+/// Stands for a tensor that is not there, which a Function does not take.
+Tensor nothing(const Tensor& like) {
+  return torch::empty({0}, like.options().requires_grad(false));
+}
+
 void keep_notes(AutogradContext* context, const Notes& notes) {
   if (notes) context->saved_data["notes"] = c10::IValue::make_capsule(notes);
 }
@@ -58,7 +63,7 @@ Tensor product(const Tensor& x, const Tensor& matrix, const Tensor& addend) {
 struct ProductAnchor : Function<ProductAnchor> {
   static Tensor forward(AutogradContext* context, const Tensor& matrix, const Notes& notes) {
     keep_notes(context, notes);
-    return torch::empty({0}, matrix.options());
+    return nothing(matrix);
   }
   static variable_list backward(AutogradContext* context, const variable_list&) {
     const auto notes = notes_of<ProductNotes>(context);
@@ -72,14 +77,12 @@ struct ProductAnchor : Function<ProductAnchor> {
 };
 
 struct ProductStep : Function<ProductStep> {
-  /// @param addend an optional, since autograd asks every tensor for its device
   static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& anchor,
-                        const std::optional<Tensor>& addend, const Tensor& matrix,
-                        const Notes& notes) {
+                        const Tensor& addend, const Tensor& matrix, const Notes& notes) {
     (void)anchor;
     keep_notes(context, notes);
     context->save_for_backward({x, matrix});
-    return product(x, matrix, addend.value_or(Tensor()));
+    return product(x, matrix, addend.numel() > 0 ? addend : Tensor());
   }
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const auto saved = context->get_saved_variables();
@@ -99,7 +102,7 @@ struct AdditiveAnchor : Function<AdditiveAnchor> {
                         const Notes& notes) {
     (void)v;
     keep_notes(context, notes);
-    return torch::empty({0}, keys.options());
+    return nothing(keys);
   }
   static variable_list backward(AutogradContext* context, const variable_list&) {
     const auto notes = notes_of<AdditiveNotes>(context);
@@ -135,7 +138,7 @@ struct AdditiveStep : Function<AdditiveStep> {
 StepProduct::StepProduct(const Tensor& matrix) : matrix_(matrix.detach()) {
   // Decoding reads it again and again: laid out as project() likes it, which it mostly is.
   if (!at::GradMode::is_enabled() && matrix.dim() == 2) matrix_ = matrix_.t().contiguous().t();
-  anchor_ = torch::empty({0}, matrix_.options());
+  anchor_ = nothing(matrix);
   if (!needs_gradient({matrix})) return;
   notes_ = c10::make_intrusive<ProductNotes>();
   anchor_ = ProductAnchor::apply(matrix, notes_);
@@ -146,13 +149,13 @@ Tensor StepProduct::operator()(const Tensor& x, const Tensor& addend) const {
   const Tensor input = x.to(matrix_.scalar_type());
   const Tensor base = addend.defined() ? addend.to(matrix_.scalar_type()) : addend;
   if (!needs_gradient({input, base, anchor_})) return product(input, matrix_, base);
-  const auto optional_base = base.defined() ? std::optional<Tensor>(base) : std::nullopt;
-  return ProductStep::apply(input, anchor_, optional_base, matrix_, notes_);
+  return ProductStep::apply(input, anchor_, base.defined() ? base : nothing(input), matrix_,
+                            notes_);
 }
 
 StepAdditiveScores::StepAdditiveScores(const Tensor& keys, const Tensor& v)
     : keys_(keys.detach()), v_(v.detach()) {
-  anchor_ = torch::empty({0}, keys_.options());
+  anchor_ = nothing(keys);
   if (!needs_gradient({keys, v})) return;
   notes_ = c10::make_intrusive<AdditiveNotes>();
   anchor_ = AdditiveAnchor::apply(keys, v, notes_);

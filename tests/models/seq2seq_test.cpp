@@ -158,7 +158,6 @@ TEST_P(EverySeq2Seq, RowsOfABatchEqualSingleRows) {
 
 // KVP-5
 TEST_P(EverySeq2Seq, WhatStandsInPaddingChangesNothing) {
-  const Tensor before = model_->forward(source_, lengths_, inputs_).detach();
   const Tensor padding = torch::arange(7) >= lengths_.unsqueeze(1);
   // The last id stands in padding only, with a vector that would drown every other.
   const int64_t last = model_->source_vocab_size() - 1;
@@ -174,9 +173,10 @@ TEST_P(EverySeq2Seq, WhatStandsInPaddingChangesNothing) {
   const Tensor after = model_->forward(source.masked_fill(padding, last), lengths_, inputs_);
   EXPECT_LE(largest_difference(after, plain), 1e-6);
   after.sum().backward();
-  for (const auto& item : model_->named_parameters())
-    if (item.value().grad().defined())
-      EXPECT_TRUE(item.value().grad().isfinite().all().item<bool>()) << item.key();
+  for (const auto& item : model_->named_parameters()) {
+    const Tensor& gradient = item.value().grad();
+    EXPECT_TRUE(!gradient.defined() || gradient.isfinite().all().item<bool>()) << item.key();
+  }
 }
 
 TEST_P(EverySeq2Seq, BeamsAreReordered) {
@@ -466,7 +466,8 @@ TEST(Seq2SeqPresets, HaveNamesOfTheirOwnAndHold) {
     EXPECT_TRUE(names.insert(preset.name).second) << preset.name;
     EXPECT_EQ(std::visit([](const auto& c) { return c.check(); }, preset.config), "");
     ModelConfig config = preset.config;
-    fit_to_vocabulary(config, 60000, 60000);
+    std::visit([](auto& c) { c.vocab_size = std::max<int64_t>(c.vocab_size, 100); }, config);
+    fit_to_vocabulary(config, 100, 100);
     EXPECT_EQ(parameter_count(config), count_parameters(*make_model(config, Parameters::allocated)))
         << preset.name;
   }

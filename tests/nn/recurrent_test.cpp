@@ -120,7 +120,7 @@ class SourceScores : public testing::TestWithParam<Score> {};
 TEST_P(SourceScores, FollowTheirFormulas) {
   torch::manual_seed(6);
   const int64_t d_memory = GetParam().d_memory;
-  const SourceScore score = make_source_score(GetParam().config, {4, d_memory});
+  SourceScore score = make_source_score(GetParam().config, {4, d_memory});
   score->to(torch::kFloat64);
   for (const Tensor& parameter : score->parameters()) parameter.data().normal_();
   const auto parameters = score->named_parameters();
