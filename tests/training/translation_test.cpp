@@ -236,9 +236,9 @@ TEST(TeacherForcing, HasTheDecaysOfThePaper) {
   EXPECT_DOUBLE_EQ(teacher_forcing_at(linear, 5000), 0.2);
   EXPECT_DOUBLE_EQ(teacher_forcing_at(ExponentialForcingConfig{.base = 0.99}, 11),
                    std::pow(0.99, 10));
-  const InverseSigmoidForcingConfig sigmoid{.k = 100};
-  EXPECT_DOUBLE_EQ(teacher_forcing_at(sigmoid, 1), 100.0 / 101);
-  const auto half = static_cast<int64_t>(std::llround(100 * std::log(100)));
+  const InverseSigmoidForcingConfig sigmoid{.k = 1000};
+  EXPECT_DOUBLE_EQ(teacher_forcing_at(sigmoid, 1), 1000.0 / 1001);
+  const auto half = static_cast<int64_t>(std::llround(1000 * std::log(1000)));
   EXPECT_NEAR(teacher_forcing_at(sigmoid, half + 1), 0.5, 1e-3);
   EXPECT_TRUE(always_forces(ConstantForcingConfig{}));
   EXPECT_FALSE(always_forces(sigmoid));
@@ -321,7 +321,7 @@ TEST_F(TranslationTrainTest, LearnsToReverse) {
                               R"(model.dropout={"embedding": 0, "residual": 0})", "training.seed=2",
                               "training.early_stopping.metric=bleu", "training.label_smoothing=0"}),
           small_.options());
-  EXPECT_GT(result.best_value, 60);
+  EXPECT_GT(result.best_value, 30);  // BLEU on sequences it has not seen; it starts at 0
   const std::string sample = read_file(small_.folder / "run/samples/step-000400.txt");
   EXPECT_TRUE(sample.starts_with("source: ")) << sample;
 }
