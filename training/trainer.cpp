@@ -41,8 +41,9 @@ TrainerState read_trainer_state(const fs::path& file) {
     json.at("seconds").get_to(state.seconds);
     json.at("skipped_steps").get_to(state.skipped_steps);
     json.at("evaluations_since_best").get_to(state.evaluations_since_best);
-    json.at("evaluations_since_reduction").get_to(state.evaluations_since_reduction);
-    json.at("reductions").get_to(state.reductions);
+    // Runs from before the plateau schedule have none of the two.
+    state.evaluations_since_reduction = json.value("evaluations_since_reduction", int64_t{0});
+    state.reductions = json.value("reductions", int64_t{0});
     for (const Json& entry : json.at("best"))
       state.best.push_back({entry.at("step").get<int64_t>(), entry.at("value").get<double>()});
     json.at("report_loss_sum").get_to(state.report_loss_sum);
