@@ -15,7 +15,8 @@ struct HfGeneration {
   std::optional<int64_t> repeat_last_n;
   std::optional<bool> do_sample, ignore_eos;
   std::optional<double> temperature, top_p, min_p, typical_p, length_penalty;
-  std::optional<double> repetition_penalty, presence_penalty, frequency_penalty;
+  std::optional<double> repetition_penalty, presence_penalty, frequency_penalty, patience;
+  std::optional<LengthNorm> length_norm;
   std::vector<std::vector<int64_t>> bad_words_ids;
   std::vector<std::string> stop_strings;
 
@@ -35,6 +36,8 @@ struct HfGeneration {
     visit("no_repeat_ngram_size", no_repeat_ngram_size, non_negative(), "0: off");
     visit("num_beams", num_beams, at_least(1), "hypotheses of beam search");
     visit("length_penalty", length_penalty, "exponent of the length");
+    visit("length_norm", length_norm, "see GenerationOptions");
+    visit("patience", patience, positive(), "see GenerationOptions");
     visit("bad_words_ids", bad_words_ids, "sequences of ids that are not generated");
     visit("stop_strings", stop_strings, "texts that end the output");
     visit("ignore_eos", ignore_eos, "go on after the end token");
@@ -57,6 +60,8 @@ void for_each_pair(auto& theirs, auto& ours, auto&& use) {
   use(theirs.no_repeat_ngram_size, ours.no_repeat_ngram_size);
   use(theirs.num_beams, ours.beam_size);
   use(theirs.length_penalty, ours.length_penalty);
+  use(theirs.length_norm, ours.length_norm);
+  use(theirs.patience, ours.patience);
   use(theirs.ignore_eos, ours.ignore_eos);
 }
 
@@ -78,6 +83,19 @@ void read_sequence_bias(const Json& json, std::map<int64_t, double>& out,
   }
 }
 
+/// When a beam search ends, in Hugging Face's words: true, false or "never".
+EarlyStopping read_early_stopping(const Json& json, const std::string& where) {
+  if (json == true) return EarlyStopping::first;
+  if (json == false) return EarlyStopping::heuristic;
+  if (json == "never") return EarlyStopping::exact;
+  throw FormatError(cat(where, ": expected true, false or \"never\", found ", json.dump()));
+}
+
+Json early_stopping_to_hf(EarlyStopping stopping) {
+  if (stopping == EarlyStopping::exact) return "never";
+  return stopping == EarlyStopping::first;
+}
+
 }  // namespace
 
 GenerationOptions generation_from_hf(const Json& json, const std::string& where) {
@@ -94,6 +112,8 @@ GenerationOptions generation_from_hf(const Json& json, const std::string& where)
   ours.sample = theirs.do_sample.value_or(theirs.temperature.has_value());
   ours.banned_sequences = theirs.bad_words_ids;
   ours.stop = theirs.stop_strings;
+  if (json.contains("early_stopping") && !json["early_stopping"].is_null())
+    ours.early_stopping = read_early_stopping(json["early_stopping"], where + "/early_stopping");
   if (json.contains("sequence_bias") && !json["sequence_bias"].is_null())
     read_sequence_bias(json["sequence_bias"], ours.logit_bias, where + "/sequence_bias");
   if (const std::string problem = ours.check(); !problem.empty())
@@ -119,6 +139,9 @@ Json generation_to_hf(const GenerationOptions& options) {
   for (const auto& [key, value] : unset.items())
     if (json[key] == value) json.erase(key);
   json["do_sample"] = options.sample;
+  // Hugging Face's default is another one.
+  if (options.beam_size > 1 || options.early_stopping != defaults.early_stopping)
+    json["early_stopping"] = early_stopping_to_hf(options.early_stopping);
   // Hugging Face draws from the 50 most probable tokens unless told otherwise.
   if (options.sample) {
     json["top_k"] = options.top_k;

@@ -15,8 +15,8 @@ namespace zoo {
 GenerationOptions generation_from_hf(const Json& json, const std::string& where);
 
 /// The options under Hugging Face's names, those included that only we have (presence_penalty,
-/// frequency_penalty, repeat_last_n, ignore_eos); what is at its default is left out, except where
-/// the defaults of the two sides differ.
+/// frequency_penalty, repeat_last_n, ignore_eos, length_norm, patience); what is at its default is
+/// left out, except where the defaults of the two sides differ.
 Json generation_to_hf(const GenerationOptions& options);
 
 /// bos_token_id, eos_token_id and pad_token_id, as config.json and generation_config.json have

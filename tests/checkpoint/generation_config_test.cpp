@@ -70,6 +70,9 @@ TEST(GenerationConfig, RoundTripsEveryOption) {
   options.no_repeat_ngram_size = 2;
   options.beam_size = 4;
   options.length_penalty = 0.6;
+  options.length_norm = LengthNorm::wu;
+  options.early_stopping = EarlyStopping::first;
+  options.patience = 2;
   options.stop = {"x"};
   options.ignore_eos = true;
   options.logit_bias = {{1, 2.0}};
@@ -104,6 +107,20 @@ TEST(GenerationConfig, DecidesSampling) {
   EXPECT_EQ(generation_to_hf(sampled)["top_k"], 0);
 }
 
+TEST(GenerationConfig, EndsABeamInHuggingFacesWords) {
+  const auto stopping = [](const char* text) {
+    return generation_from_hf(parse_json(text, "x"), "x#").early_stopping;
+  };
+  EXPECT_EQ(stopping("{}"), EarlyStopping::exact);
+  EXPECT_EQ(stopping(R"({"early_stopping": null})"), EarlyStopping::exact);
+  EXPECT_EQ(stopping(R"({"early_stopping": "never"})"), EarlyStopping::exact);
+  EXPECT_EQ(stopping(R"({"early_stopping": true})"), EarlyStopping::first);
+  EXPECT_EQ(stopping(R"({"early_stopping": false})"), EarlyStopping::heuristic);
+  GenerationOptions beam;
+  beam.beam_size = 5;
+  EXPECT_EQ(generation_to_hf(beam)["early_stopping"], "never");
+}
+
 TEST(GenerationConfig, RefusesBadValues) {
   const auto refusal = [](const char* text) -> std::string {
     try {
@@ -115,6 +132,8 @@ TEST(GenerationConfig, RefusesBadValues) {
   };
   EXPECT_EQ(refusal(R"({"top_k": 1.5})"), "x#/top_k: expected an integer, found the number 1.5");
   EXPECT_EQ(refusal(R"({"top_p": 2})"), "x#/top_p: must be 0 <= x <= 1, found 2");
+  EXPECT_EQ(refusal(R"({"early_stopping": "now"})"),
+            "x#/early_stopping: expected true, false or \"never\", found \"now\"");
   EXPECT_EQ(refusal("[]"), "x#: expected an object, found an array");
   EXPECT_NE(refusal(R"({"sequence_bias": [[[1, 2], 3]]})").find("with single ids"),
             std::string::npos);
