@@ -87,9 +87,9 @@ def make_bpe(corpus, texts, rng):
 
 
 def make_spm(kind, corpus_path, texts, rng, **options):
-    prefix = os.path.join(HERE, "spm_" + kind)
+    prefix = "spm_" + kind  # relative, as the corpus' path is: the model keeps both
     sentencepiece.SentencePieceTrainer.train(
-        input=corpus_path, model_prefix=prefix, model_type=kind, normalization_rule_name="identity", minloglevel=2,
+        input=os.path.relpath(corpus_path), model_prefix=prefix, model_type=kind, normalization_rule_name="identity", minloglevel=2,
         num_threads=1, **options)
     os.remove(prefix + ".vocab")
     processor = sentencepiece.SentencePieceProcessor(model_file=prefix + ".model")
@@ -104,6 +104,7 @@ def make_spm(kind, corpus_path, texts, rng, **options):
 
 
 def main():
+    os.chdir(HERE)
     corpus_path = os.path.join(HERE, "corpus.txt")
     with open(corpus_path, encoding="utf-8", newline="") as file:
         corpus = file.read()
