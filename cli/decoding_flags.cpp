@@ -52,7 +52,8 @@ void DecodingFlags::declare(Flags& flags) {
         using Member = std::decay_t<decltype(member)>;
         const std::string name = flag_of(key);
         if constexpr (std::is_same_v<Member, int64_t>) {
-          flags.number(name, integers_[key], bound, cat(doc, "; default: ", member));
+          const int64_t fallback = key == "beam_size" ? default_beam_size_ : member;
+          flags.number(name, integers_[key], bound, cat(doc, "; default: ", fallback));
         } else if constexpr (std::is_same_v<Member, double>) {
           flags.number(name, numbers_[key], bound, cat(doc, "; default: ", member));
         } else if constexpr (std::is_same_v<Member, bool>) {
@@ -73,7 +74,7 @@ void DecodingFlags::declare(Flags& flags) {
 }
 
 GenerationOptions DecodingFlags::resolve(GenerationOptions options, const Tokenizer& tokenizer,
-                                         int64_t num_samples, int64_t default_beam_size) {
+                                         int64_t num_samples) {
   const std::vector<std::string> truncation = given({"top_k", "top_p", "min_p", "typical_p"});
   const std::optional<double> temperature = numbers_["temperature"];
   const bool cold = temperature == 0.0;
@@ -116,7 +117,7 @@ GenerationOptions DecodingFlags::resolve(GenerationOptions options, const Tokeni
     if (options.temperature == 0) options.temperature = 1;  // the checkpoint's way to be greedy
   } else if (!greedy_ && !cold && !options.sample && !integers_["beam_size"] &&
              options.beam_size == 1) {
-    options.beam_size = default_beam_size;
+    options.beam_size = default_beam_size_;
   }
   if (greedy_ || cold) options.beam_size = 1;
   if (greedy_ || cold || beam) options.sample = false;

@@ -17,22 +17,24 @@ namespace zoo::cli {
 class DecodingFlags {
  public:
   /// @param names of the flags of some fields, where they are not the field's: {"top_p", "--top-p"}
-  explicit DecodingFlags(std::map<std::string_view, std::string> names)
-      : names_(std::move(names)) {}
+  /// @param default_beam_size where neither flags nor checkpoint choose a way to decode
+  explicit DecodingFlags(std::map<std::string_view, std::string> names,
+                         int64_t default_beam_size = 1)
+      : names_(std::move(names)), default_beam_size_(default_beam_size) {}
 
   void declare(Flags& flags);
 
   /// The checkpoint's options with the flags over them.
-  /// @param default_beam_size where neither flags nor checkpoint choose a way to decode
   /// @throws ConfigError for flags that contradict one another
   GenerationOptions resolve(GenerationOptions options, const Tokenizer& tokenizer,
-                            int64_t num_samples, int64_t default_beam_size = 1);
+                            int64_t num_samples);
 
  private:
   std::string flag_of(std::string_view key) const;
   std::vector<std::string> given(const std::vector<std::string_view>& keys);
 
   std::map<std::string_view, std::string> names_;
+  int64_t default_beam_size_;
   // By the field's name; the keys live in GenerationOptions::fields().
   std::map<std::string_view, std::optional<int64_t>> integers_;
   std::map<std::string_view, std::optional<double>> numbers_;

@@ -45,7 +45,7 @@ void LineTranslator::prepare(const std::string& model, const GlobalOptions& glob
                     ": holds no tokenizer, so no text can be read or written; add its files");
   if (!source_tokenizer().special_ids().eos)
     throw DataError(model + ": its source tokenizer has no end token, so no sentence can end");
-  options_ = decoding_.resolve(loaded_.generation, tokenizer(), num_samples, 5);
+  options_ = decoding_.resolve(loaded_.generation, tokenizer(), num_samples);
   if (n_best > options_.beam_size)
     throw ConfigError(cat("--n-best: ", n_best, " is refused; allowed: 1 to --beam-size ",
                           options_.beam_size, "; widen the beam"));

@@ -61,7 +61,8 @@ class LineTranslator {
                            {"min_new_tokens", "--min-length"},
                            {"temperature", "--temperature,--temp"},
                            {"repetition_penalty", "--repetition-penalty,--repeat-penalty"},
-                           {"beam_size", "--beam-size,--num-beams,--beam"}}};
+                           {"beam_size", "--beam-size,--num-beams,--beam"}},
+                          /*default_beam_size=*/5};
   double max_length_ratio_ = TranslateArgs().max_length_ratio;
   bool no_unk_ = false;
   std::optional<int64_t> batch_size_;
