@@ -1,6 +1,5 @@
 // transformer-cli eval MODEL: how well a model predicts a text, or completes prompts.
 
-
 #include <algorithm>
 #include <cmath>
 #include <map>

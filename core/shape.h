@@ -1,7 +1,8 @@
 #pragma once
 // Letters of the shapes written beside tensors, everywhere in this project:
 //   B batch   T tokens (queries)   K keys (past and present)   S source tokens   D d_model   F d_ff
-//   V vocabulary   H query heads   G key/value heads   E width of one head   L layers   N max_length
+//   V vocabulary   H query heads   G key/value heads   E width of one head
+//   L layers   N max_length
 
 #include <torch/torch.h>
 

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include <ctime>
 #include <cmath>
 #include <csignal>
+#include <ctime>
 
 #include "tests/support/temp_folder.h"
 
