@@ -38,9 +38,7 @@ class Drawing {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const size_t prompt = i / samples(), sample = i % samples();
       // The first sample of a prompt is the same however many there are.
-      const uint64_t number =
-          args_.row_numbers.empty() ? args_.first_row + prompt : args_.row_numbers[prompt];
-      const uint64_t stream = uint64_t{sample} << 40 | number;
+      const uint64_t stream = uint64_t{sample} << 40 | args_.row_number(prompt);
       rows_.push_back({i,
                        stream,
                        job.limits[prompt],

@@ -39,6 +39,9 @@ struct GenerateArgs {
   /// from a random stream of its own, numbered first_row + i, so that the parts do not matter.
   uint64_t first_row = 0;
   std::vector<uint64_t> row_numbers = {};  ///< of each prompt, in place of first_row + i
+  uint64_t row_number(size_t prompt) const {
+    return row_numbers.empty() ? first_row + prompt : row_numbers[prompt];
+  }
   bool use_cache = true;
   Scores scores = Scores::none;
   /// Called with an output's number (prompt * num_samples + sample) and a piece of its text, whole

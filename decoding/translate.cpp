@@ -167,8 +167,8 @@ class Translation {
                           std::ssize(prompts.front()) + longest - 1, vocabulary_);
 
     GenerateArgs search_args = args_.search;
-    search_args.row_numbers.assign(batch.begin(), batch.end());
-    for (uint64_t& number : search_args.row_numbers) number += args_.search.first_row;
+    search_args.row_numbers.clear();
+    for (const size_t i : batch) search_args.row_numbers.push_back(args_.search.row_number(i));
     auto found = search({context, prompts, limits, vocabulary_, options_, search_args});
     for (size_t i = 0; i < batch.size(); ++i) {
       outputs[batch[i]] = std::move(found[i]);

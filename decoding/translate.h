@@ -9,7 +9,7 @@ namespace zoo {
 
 /// What translate() needs beside the options that travel with a model.
 struct TranslateArgs {
-  GenerateArgs search;  ///< its tokenizer is the target's; first_row numbers the first source
+  GenerateArgs search;  ///< its tokenizer is the target's; its rows are the sources
   /// What the decoder reads first; unset: the tokenizer's bos token, else its eos token.
   std::optional<int64_t> begin = {};
   /// Tokens that each translation begins with: one row for each source, or none at all.

@@ -110,6 +110,18 @@ TEST_P(Translate, ASentenceDependsOnNoOther) {  // BEAM-1
   expect_same(alone, run(sampling, {.search = {.num_samples = 3}, .batch_tokens = 100000}));
 }
 
+TEST_P(Translate, DrawsByTheNumbersOfTheRows) {
+  const GenerationOptions sampling{.sample = true, .temperature = 2};
+  const std::vector<Ids> all = sources_;
+  const Outputs together = run(sampling);
+  sources_ = {all[7], all[2]};  // as if the others were blank lines
+  const Outputs some = run(sampling, {.search = {.row_numbers = {7, 2}}});
+  EXPECT_EQ(some[0][0].tokens, together[7][0].tokens);
+  EXPECT_EQ(some[1][0].tokens, together[2][0].tokens);
+  sources_ = {all[5]};
+  EXPECT_EQ(run(sampling, {.search = {.first_row = 5}})[0][0].tokens, together[5][0].tokens);
+}
+
 TEST_P(Translate, GreedyTakesTheMostProbableToken) {
   const Outputs outputs = run({}, {.search = {.scores = Scores::token}});
   for (size_t i = 0; i < sources_.size(); ++i) {
