@@ -3,6 +3,7 @@
 #include "checkpoint/average.h"
 
 #include "cli/command.h"
+#include "cli/project.h"
 #include "core/json.h"
 #include "training/averaging.h"
 
@@ -36,11 +37,8 @@ struct Average {
     const std::vector<fs::path> folders = choose();
     if (output.empty())
       throw ConfigError("average: no output folder is given; name one with -o DIR");
-    const fs::path target = utf8_path(output);
-    if (fs::is_directory(target) && !fs::is_empty(target) && !overwrite)
-      throw ConfigError(output +
-                        ": is not empty; give --overwrite to replace it, or another -o DIR");
-    write_folder(target, [&](const fs::path& fresh) { average_checkpoints(folders, fresh); });
+    write_folder(output_folder(output, overwrite),
+                 [&](const fs::path& fresh) { average_checkpoints(folders, fresh); });
     Json names = Json::array();
     for (const fs::path& folder : folders) names.push_back(utf8(folder));
     if (globals.json)

@@ -1,7 +1,6 @@
 // transformer-cli eval --hypotheses F --reference F: scores of a system's output.
 
 #include <algorithm>
-#include <cstdio>
 
 #include "cli/eval.h"
 #include "core/text.h"
@@ -16,12 +15,6 @@ Enum named(const std::string& name, const std::vector<std::pair<std::string, Enu
   return std::find_if(values.begin(), values.end(),
                       [&](const auto& value) { return value.first == name; })
       ->second;
-}
-
-std::string fixed(double value, int64_t digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", static_cast<int>(digits), value);
-  return text;
 }
 
 struct EvalMetrics : EvalMode {

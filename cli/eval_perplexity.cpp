@@ -334,21 +334,18 @@ struct EvalPerplexity : EvalMode {
     const std::map<std::string, std::string> units = {
         {"loss", " nats a token"}, {"accuracy", " of tokens"}, {"exact_match", " of prompts"}};
     for (const std::string& metric : printed) {
-      char value[32];
-      std::snprintf(value, sizeof value, "%.4f", result[metric].get<double>());
       const std::string name = metric == "perplexity" && result.contains("signature")
                                    ? "perplexity " + result["signature"].get<std::string>()
                                    : metric;
       const auto unit = units.find(metric);
-      out() << name << " = " << value << (unit == units.end() ? "" : unit->second) << '\n';
+      out() << name << " = " << fixed(result[metric], 4)
+            << (unit == units.end() ? "" : unit->second) << '\n';
     }
     if (result.contains("random_batches")) {
       const Json& estimate = result["random_batches"];
-      char value[32];
-      std::snprintf(value, sizeof value, "%.4f", estimate["loss"].get<double>());
       out() << "loss of " << estimate["batches"] << " random batches of " << estimate["batch_size"]
-            << " (nanoGPT's estimate, seed " << estimate["seed"] << ") = " << value
-            << " nats a token\n";
+            << " (nanoGPT's estimate, seed " << estimate["seed"]
+            << ") = " << fixed(estimate["loss"], 4) << " nats a token\n";
     }
     if (result.contains("pairs"))
       out() << "prompts: " << result["pairs"] << '\n';

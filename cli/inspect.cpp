@@ -32,16 +32,6 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return "(" + join(sizes, ", ") + ")";
 }
 
-/// "284.8 M"
-std::string human_count(double count) {
-  const char* const units[] = {"", " k", " M", " G", " T", " P"};
-  size_t unit = 0;
-  for (; count >= 999.95 && unit + 1 < std::size(units); ++unit) count /= 1000;
-  char text[32];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f%s" : "%.1f%s", count, units[unit]);
-  return text;
-}
-
 /// "float32": the name that Python and our flags use, not LibTorch's "Float".
 std::string dtype_name(torch::Dtype dtype) {
   static const std::map<torch::Dtype, std::string> names = {
@@ -258,12 +248,10 @@ struct Inspect {
       out() << join(legend, "  ") << "\n\n";
       Table table({"parameter", "shape", "sizes", "copies", "numbers", "share"});
       for (const ParameterCost& cost : costs) {
-        char share[16];
-        std::snprintf(share, sizeof share, "%.1f%%",
-                      100.0 * static_cast<double>(cost.count()) /
-                          static_cast<double>(std::max<int64_t>(total, 1)));
+        const double percent = 100.0 * static_cast<double>(cost.count()) /
+                               static_cast<double>(std::max<int64_t>(total, 1));
         table.add({cost.name, cost.letters, shape_text(cost.shape), std::to_string(cost.copies),
-                   with_thousands(cost.count()), share});
+                   with_thousands(cost.count()), fixed(percent, 1) + "%"});
       }
       table.print(out());
       out() << "\nparameters: " << with_thousands(total) << " ("

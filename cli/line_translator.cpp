@@ -92,18 +92,19 @@ SourceLine LineTranslator::encode(std::string text) {
   SourceLine line{.text = std::move(text), .source = {}, .prefix = {}, .number = line_count_++};
   if (is_blank(line.text)) return line;
   try {
-    line.source = source_tokenizer().encode(line.text);
+    line.source = encode_sentence(source_tokenizer(), line.text);
   } catch (const DataError& error) {
     throw DataError(cat("line ", line.number + 1, ": ", error.what()));
   }
-  if (std::ssize(line.source) >= model_->max_source_length()) {
-    log_warning("line ", line.number + 1, ": ", with_thousands(std::ssize(line.source)),
-                " tokens are more than the model reads (",
-                with_thousands(model_->max_source_length()),
+  const int64_t length = std::ssize(line.source), longest = model_->max_source_length();
+  if (length > longest) {
+    log_warning("line ", line.number + 1, ": ", with_thousands(length),
+                " tokens are more than the model reads (", with_thousands(longest),
                 ", the end token included); the rest is left out");
-    line.source.resize(static_cast<size_t>(model_->max_source_length() - 1));
+    const int64_t end = line.source.back();
+    line.source.resize(static_cast<size_t>(longest));
+    line.source.back() = end;
   }
-  line.source.push_back(*source_tokenizer().special_ids().eos);
   return line;
 }
 

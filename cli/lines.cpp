@@ -5,8 +5,6 @@
 
 namespace zoo::cli {
 
-bool is_blank(std::string_view text) { return trim(text).empty(); }
-
 std::string on_one_line(std::string_view text) {
   std::string line;
   for (const char c : text) {

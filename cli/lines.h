@@ -8,9 +8,6 @@
 
 namespace zoo::cli {
 
-/// True if nothing but white space.
-bool is_blank(std::string_view text);
-
 /// `text` on one line: LF is written as \n and CR as \r (two characters each), all else as it is.
 std::string on_one_line(std::string_view text);
 

@@ -8,6 +8,13 @@ std::vector<ConfigSetting> settings_of(const GlobalOptions& globals) {
   return settings;
 }
 
+fs::path output_folder(const std::string& name, bool overwrite) {
+  fs::path folder = utf8_path(name);
+  if (fs::is_directory(folder) && !fs::is_empty(folder) && !overwrite)
+    throw ConfigError(name + ": is not empty; give --overwrite to replace it, or another -o DIR");
+  return folder;
+}
+
 ProjectConfig read_project(const GlobalOptions& globals, const std::vector<std::string>& more,
                            const std::vector<ConfigSetting>& flags) {
   std::vector<fs::path> files;

@@ -14,4 +14,7 @@ std::vector<ConfigSetting> settings_of(const GlobalOptions& globals);
 ProjectConfig read_project(const GlobalOptions& globals, const std::vector<std::string>& more = {},
                            const std::vector<ConfigSetting>& flags = {});
 
+/// The folder that -o names. @throws ConfigError if it is not empty and shall not be replaced
+fs::path output_folder(const std::string& name, bool overwrite);
+
 }  // namespace zoo::cli

@@ -1,7 +1,5 @@
 // transformer-cli score: the log-probability of given translations or texts.
 
-#include <cmath>
-#include <memory>
 #include <numeric>
 
 #include "checkpoint/checkpoint.h"
@@ -77,8 +75,6 @@ struct Score {
   void score_pairs(bool json) {
     const auto model = loaded.as<Seq2Seq>();
     const int64_t begin = begin_token(*loaded.tokenizer);
-    const auto source_end = loaded.source_tokenizer->special_ids().eos;
-    const auto target_end = loaded.tokenizer->special_ids().eos;
     LineReader sources(source), targets(target);
     std::vector<LikelihoodPair> pairs;
     std::vector<bool> is_pair;  // of each line; the others are blank
@@ -89,10 +85,9 @@ struct Score {
       pairs.clear();
       is_pair.clear();
     };
-    const auto with_end = [&](const Tokenizer& tokenizer, const std::string& line,
-                              std::optional<int64_t> end, int64_t longest, const char* side) {
-      std::vector<int64_t> ids = tokenizer.encode(line);
-      if (end) ids.push_back(*end);
+    const auto with_end = [&](const Tokenizer& tokenizer, const std::string& line, int64_t longest,
+                              const char* side) {
+      std::vector<int64_t> ids = encode_sentence(tokenizer, line);
       if (std::ssize(ids) > longest)
         throw DataError(cat(side, ", line ", line_count, ": ", ids.size(),
                             " tokens, the end token included, but the model takes ", longest));
@@ -108,9 +103,8 @@ struct Score {
       is_pair.push_back(!is_blank(*s) && !is_blank(*t));
       if (is_pair.back())
         pairs.push_back(
-            {with_end(*loaded.source_tokenizer, *s, source_end, model->max_source_length(),
-                      "--source"),
-             with_end(*loaded.tokenizer, *t, target_end, model->max_length(), "--target")});
+            {with_end(*loaded.source_tokenizer, *s, model->max_source_length(), "--source"),
+             with_end(*loaded.tokenizer, *t, model->max_length(), "--target")});
       if (is_pair.size() == kLinesAtOnce) flush();
     }
     while (sources.next()) ++source_lines;

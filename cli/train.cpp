@@ -339,24 +339,8 @@ struct Train {
     if (result.best_step == 0)
       out() << "no evaluation yet\tstep " << result.step << '\t' << utf8(result.checkpoint) << '\n';
     else
-      out() << "valid_" << result.metric << ' ' << fixed(result.best_value) << "\tstep "
+      out() << "valid_" << result.metric << ' ' << fixed(result.best_value, 4) << "\tstep "
             << result.best_step << '\t' << utf8(result.checkpoint) << '\n';
-  }
-
-  static std::string fixed(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.4f", value);
-    return text;
-  }
-
-  /// "4.1 M"
-  static std::string human_count(double number) {
-    const char* const units[] = {"", "k", "M", "G", "T", "P"};
-    size_t unit = 0;
-    for (; number >= 1000 && unit + 1 < std::size(units); ++unit) number /= 1000;
-    char text[32];
-    std::snprintf(text, sizeof text, "%.1f %s", number, units[unit]);
-    return text;
   }
 };
 

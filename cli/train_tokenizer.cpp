@@ -1,6 +1,7 @@
 // transformer-cli train-tokenizer: a vocabulary from text files.
 
 #include "cli/command.h"
+#include "cli/project.h"
 #include "core/files.h"
 #include "core/json.h"
 #include "core/text.h"
@@ -50,10 +51,7 @@ struct TrainTokenizer {
     if (output.empty())
       throw ConfigError("train-tokenizer: no output folder is given; name one with -o DIR");
     const TokenizerConfig tokenizer_config = config();
-    const fs::path folder = utf8_path(output);
-    if (fs::is_directory(folder) && !fs::is_empty(folder) && !overwrite)
-      throw ConfigError(output +
-                        ": is not empty; give --overwrite to replace it, or another -o DIR");
+    const fs::path folder = output_folder(output, overwrite);
     require_writable_folder(folder);
 
     std::vector<fs::path> files;

@@ -33,6 +33,8 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
+bool is_blank(std::string_view text) { return trim(text).empty(); }
+
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> cost(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) cost[i][0] = i;
@@ -85,6 +87,19 @@ std::string format(const char* pattern, auto... values) {
 }
 
 }  // namespace
+
+std::string fixed(double value, int digits) {
+  char text[384];  // the largest double has 309 digits before the point
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+std::string human_count(double count) {
+  const char* const units[] = {"", " k", " M", " G", " T", " P"};
+  size_t unit = 0;
+  for (; count >= 999.95 && unit + 1 < std::size(units); ++unit) count /= 1000;
+  return fixed(count, unit == 0 ? 0 : 1) + units[unit];
+}
 
 std::string human_bytes(double bytes) {
   const char* const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};

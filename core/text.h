@@ -19,8 +19,15 @@ size_t edit_distance(std::string_view a, std::string_view b);
 /// "".
 std::string nearest(std::string_view name, const std::vector<std::string>& known);
 
+/// Nothing but ASCII white space, or nothing at all.
+bool is_blank(std::string_view text);
+
+/// "0.1250" with digits = 4.
+std::string fixed(double value, int digits);
 /// "124,439,808"
 std::string with_thousands(int64_t number);
+/// "284.8 M"
+std::string human_count(double count);
 /// "1.5 GB": powers of 1,000, as disks and the field's tables count.
 std::string human_bytes(double bytes);
 /// "2h 03m", "3m 20s", "12.3s"

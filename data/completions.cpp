@@ -30,7 +30,7 @@ Completions::Completions(const std::vector<fs::path>& files, const Tokenizer& to
 
 void Completions::add(std::string_view prompt, std::string_view completion,
                       const Tokenizer& tokenizer, int64_t max_length) {
-  if (trim(prompt).empty() || trim(completion).empty()) {
+  if (is_blank(prompt) || is_blank(completion)) {
     ++blank_;
     return;
   }

@@ -89,7 +89,7 @@ void for_each_tsv_pair(const fs::path& tsv, std::string_view columns, const UseP
   for_each_line(file.text(), [&](std::string_view text) {
     const Line line(text);
     with_place(utf8(tsv), ++number, [&] {
-      if (trim(line.view()).empty()) return use("", "");
+      if (is_blank(line.view())) return use("", "");
       const auto tabs = std::count(line.view().begin(), line.view().end(), '\t');
       if (tabs != 1)
         throw DataError(
@@ -108,7 +108,7 @@ void for_each_pair(const ParallelFiles& files, const UsePair& use) {
 
 PairFate encode_pair(std::string_view source, std::string_view target, const PairEncoding& encoding,
                      EncodedPair& out) {
-  if (trim(source).empty() || trim(target).empty()) return PairFate::blank;
+  if (is_blank(source) || is_blank(target)) return PairFate::blank;
   out.source = encode_sentence(encoding.source, source);
   out.target = encode_sentence(encoding.target, target);
   // Characters that a tokenizer throws away may be all there is: then only the end token is left.

@@ -40,7 +40,7 @@ TextReport report_text(const fs::path& path, const Tokenizer* tokenizer) {
     }
     ++place;
     report.inner_carriage_returns += std::count(line.begin(), line.end(), '\r');
-    if (trim(line).empty())
+    if (is_blank(line))
       ++report.blank_lines;
     else if (!seen_lines.insert(std::hash<std::string_view>{}(line)).second)
       ++report.duplicate_lines;

@@ -4,11 +4,6 @@
 
 namespace zoo {
 
-torch::Device device_of(const torch::nn::Module& module) {
-  const std::vector<Tensor> parameters = module.parameters();
-  return parameters.empty() ? torch::Device(torch::kCPU) : parameters.front().device();
-}
-
 int64_t window_start(int64_t length, int64_t max_length) {
   if (length <= max_length) return 0;
   const int64_t stride = std::max<int64_t>(1, max_length / 2);

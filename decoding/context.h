@@ -11,9 +11,6 @@
 
 namespace zoo {
 
-/// Where a module's parameters lie; the CPU if it has none.
-torch::Device device_of(const torch::nn::Module& module);
-
 /// Where the window of a row of `length` tokens starts: at 0 while the row fits into `max_length`;
 /// when it does not, the older half is dropped at once, so that a cached state serves the next
 /// max_length / 2 tokens. A pure function of the row's own length: the same with and without cache,

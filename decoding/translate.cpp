@@ -1,11 +1,10 @@
 #include "decoding/translate.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <numeric>
 
 #include "core/error.h"
+#include "core/token_rows.h"
 #include "decoding/search.h"
 
 namespace zoo {
@@ -73,21 +72,6 @@ void check_sources(const Seq2Seq& model, const std::vector<Ids>& sources,
     check_ids(args.prefixes[i], model.vocab_size(), cat("prefix ", i));
 }
 
-/// Sources padded at the right: (B, S) and (B), on the model's device.
-std::pair<Tensor, Tensor> pad(const std::vector<const Ids*>& rows, torch::Device device) {
-  int64_t longest = 0;
-  for (const Ids* row : rows) longest = std::max(longest, std::ssize(*row));
-  const Tensor tokens = torch::zeros({std::ssize(rows), longest}, torch::kInt64);
-  Ids lengths;
-  auto* next = tokens.mutable_data_ptr<int64_t>();
-  for (const Ids* row : rows) {
-    std::copy(row->begin(), row->end(), next);
-    next += longest;
-    lengths.push_back(std::ssize(*row));
-  }
-  return {tokens.to(device), torch::tensor(lengths).to(device)};
-}
-
 class Translation {
  public:
   Translation(Seq2Seq& model, const std::vector<Ids>& sources, const GenerationOptions& options,
@@ -118,23 +102,14 @@ class Translation {
     return args_.prefixes.empty() ? kNone : args_.prefixes[source];
   }
 
-  /// Sources of like length, whose prefixes are equally long, in batches.
+  /// Sources of like length, whose prefixes are equally long.
   std::vector<std::vector<size_t>> batches() const {
-    std::vector<size_t> order(sources_.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    const auto key = [&](size_t i) { return std::pair(prefix(i).size(), sources_[i].size()); };
-    std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return key(a) < key(b); });
-    std::vector<std::vector<size_t>> batches;
-    for (const size_t i : order) {
-      const bool fits =
-          !batches.empty() && prefix(batches.back().front()).size() == prefix(i).size() &&
-          // The order makes this source the longest.
-          (std::ssize(batches.back()) + 1) * std::ssize(sources_[i]) <= args_.batch_tokens;
-      if (!fits) batches.emplace_back();
-      batches.back().push_back(i);
+    Ids lengths, prefix_lengths;
+    for (size_t i = 0; i < sources_.size(); ++i) {
+      lengths.push_back(std::ssize(sources_[i]));
+      prefix_lengths.push_back(std::ssize(prefix(i)));
     }
-    return batches;
+    return batches_of_like_length(lengths, args_.batch_tokens, prefix_lengths);
   }
 
   int64_t limit(size_t source) const {
@@ -151,20 +126,22 @@ class Translation {
 
   void translate_batch(const std::vector<size_t>& batch,
                        std::vector<std::vector<Generation>>& outputs) {
-    std::vector<const Ids*> rows;
+    std::vector<std::span<const int64_t>> rows;
     std::vector<Ids> prompts;
-    Ids limits;
+    Ids lengths, limits;
     for (const size_t i : batch) {
-      rows.push_back(&sources_[i]);
+      rows.emplace_back(sources_[i]);
+      lengths.push_back(std::ssize(sources_[i]));
       prompts.push_back({begin_});
       prompts.back().insert(prompts.back().end(), prefix(i).begin(), prefix(i).end());
       limits.push_back(limit(i));
     }
-    const auto [tokens, lengths] = pad(rows, device_);  // (B, S), (B)
+    const Encoded encoded =
+        model_.encode(pad_rows(rows).to(device_), torch::tensor(lengths).to(device_));
     const int64_t longest = *std::max_element(limits.begin(), limits.end());
     // The last token is only written.
-    TargetContext context(model_, model_.encode(tokens, lengths), prompts,
-                          std::ssize(prompts.front()) + longest - 1, vocabulary_);
+    TargetContext context(model_, encoded, prompts, std::ssize(prompts.front()) + longest - 1,
+                          vocabulary_);
 
     GenerateArgs search_args = args_.search;
     search_args.row_numbers.clear();
@@ -214,7 +191,8 @@ Tensor source_attention(Seq2Seq& model, const Ids& source, int64_t begin, const 
   const torch::InferenceMode inference;
   const EvaluationMode evaluation(model);
   const torch::Device device = device_of(model);
-  const auto [tokens, lengths] = pad({&source}, device);  // (1, S), (1)
+  const Tensor tokens = torch::tensor(source).unsqueeze(0).to(device);    // (1, S)
+  const Tensor lengths = torch::tensor({std::ssize(source)}).to(device);  // (1)
   Ids inputs = {begin};
   inputs.insert(inputs.end(), target.begin(), target.end() - 1);
   Tap tap;

@@ -10,12 +10,6 @@ namespace zoo {
 
 namespace {
 
-std::string fixed(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
 double rounded(double value, int digits) {
   return std::strtod(fixed(value, digits).c_str(), nullptr);
 }

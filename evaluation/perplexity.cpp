@@ -46,11 +46,6 @@ Windows gather(const TokenSource& text, const std::optional<int64_t>& bos,
           tokens.narrow(1, 1, length).contiguous().to(device)};
 }
 
-torch::Device device_of(const torch::nn::Module& model) {
-  const auto parameters = model.parameters();
-  return parameters.empty() ? torch::Device(torch::kCPU) : parameters.front().device();
-}
-
 void require_number(double nats) {
   if (!std::isfinite(nats))
     throw NumericError(cat("the loss is ", nats,

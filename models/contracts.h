@@ -8,6 +8,12 @@
 
 namespace zoo {
 
+/// Where a model's parameters lie; the CPU if it has none.
+inline torch::Device device_of(const torch::nn::Module& model) {
+  const std::vector<Tensor> parameters = model.parameters();
+  return parameters.empty() ? torch::Device(torch::kCPU) : parameters.front().device();
+}
+
 /// What a decoder remembers of the tokens it has read: a KV cache, a recurrent state.
 class DecodeState {
  public:

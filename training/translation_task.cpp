@@ -1,7 +1,6 @@
 #include "training/translation_task.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -51,9 +50,8 @@ class TranslationTask final : public ExampleTask {
     const fs::path cache = config.cache.empty() ? parts.cache : utf8_path(config.cache);
     train_ = open(config.train, "task.train", cache, parts);
     valid_ = open(config.valid, "task.valid", cache, parts);
-    const SpecialIds ids = tokenizer_->special_ids();
-    end_ = ids.eos.value();
-    begin_ = ids.bos.value_or(end_);
+    end_ = tokenizer_->special_ids().eos.value();
+    begin_ = begin_token(*tokenizer_);
     const int64_t size = training_.batch_size;
     train_batches_ =
         order(train_, training_.batch_type == BatchType::tokens ? BatchBudget{.tokens = size}

@@ -70,5 +70,16 @@ TEST(Text, Lines) {
   EXPECT_EQ(lines(""), std::vector<std::string>{});
 }
 
+TEST(Text, NumbersForPeople) {
+  EXPECT_EQ(fixed(1.0 / 3, 4), "0.3333");
+  EXPECT_EQ(fixed(-2, 0), "-2");
+  EXPECT_EQ(human_count(284'812'000), "284.8 M");
+  EXPECT_EQ(human_count(999.96), "1.0 k");
+  EXPECT_EQ(human_count(12), "12");
+  EXPECT_TRUE(is_blank(" \t\r"));
+  EXPECT_TRUE(is_blank(""));
+  EXPECT_FALSE(is_blank(" x "));
+}
+
 }  // namespace
 }  // namespace zoo
