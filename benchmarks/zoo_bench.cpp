@@ -1,13 +1,19 @@
-// Times the library for benchmarks/run: generation with a GPT-2-shaped model, ids in and ids out.
-//   zoo_bench generate BATCH SECONDS
-// Prints one JSON object: the median of the times of one call.
+// Times the library for benchmarks/run, ids in and ids out:
+//   zoo_bench generate BATCH SECONDS   the median seconds of one call with a GPT-2-shaped model
+//   zoo_bench translate SOURCES BEAM TOKENS   sentences a second with the base Transformer: SOURCES
+//                                             has a row of ids a line, each output TOKENS tokens
+// Prints one JSON object.
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <iostream>
+#include <sstream>
 
 #include "core/json.h"
+#include "core/system.h"
 #include "decoding/generate.h"
+#include "decoding/translate.h"
 #include "models/zoo.h"
 
 namespace {
@@ -43,16 +49,46 @@ double time_generation(int64_t batch, double seconds) {
   });
 }
 
+double translation_rate(const std::string& path, int64_t beam_size, int64_t new_tokens) {
+  torch::manual_seed(1);
+  zoo::TransformerConfig config = zoo::TransformerConfig::preset("base");
+  config.source_vocab_size = config.vocab_size = 32000;
+  const auto model = zoo::make_seq2seq(config);
+  std::vector<std::vector<int64_t>> sources;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    sources.emplace_back(std::istream_iterator<int64_t>(words), std::istream_iterator<int64_t>());
+  }
+  zoo::GenerationOptions options;
+  options.beam_size = beam_size;
+  options.min_new_tokens = options.max_new_tokens = new_tokens;
+  zoo::TranslateArgs args;
+  args.begin = 2;
+  args.search.eos = 1;
+  const auto run = [&] {
+    for (const auto& found : zoo::translate(*model, sources, options, args))
+      if (std::ssize(found.at(0).tokens) != new_tokens) throw zoo::Error("translation ended early");
+  };
+  return static_cast<double>(sources.size()) / median_time(0, 1, run);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
+    zoo::keep_freed_memory();  // as transformer-cli does
     if (argc == 4 && std::string(argv[1]) == "generate") {
       const double seconds = time_generation(std::stoll(argv[2]), std::stod(argv[3]));
       std::cout << zoo::Json{{"seconds", seconds}} << "\n";
       return 0;
     }
-    std::cerr << "usage: zoo_bench generate BATCH SECONDS\n";
+    if (argc == 5 && std::string(argv[1]) == "translate") {
+      const double rate = translation_rate(argv[2], std::stoll(argv[3]), std::stoll(argv[4]));
+      std::cout << zoo::Json{{"rate", rate}} << "\n";
+      return 0;
+    }
+    std::cerr << "usage: zoo_bench generate BATCH SECONDS | translate SOURCES BEAM TOKENS\n";
     return 2;
   } catch (const std::exception& error) {
     std::cerr << "zoo_bench: " << error.what() << "\n";

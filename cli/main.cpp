@@ -11,6 +11,7 @@
 
 #include "cli/command.h"
 #include "core/files.h"
+#include "core/system.h"
 #include "core/text.h"
 
 namespace zoo::cli {
@@ -249,6 +250,7 @@ int main(int argc, char** argv) {
   // So is a file that outgrows the limit of its size.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  zoo::keep_freed_memory();
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   std::string command_line = "transformer-cli";
   for (const std::string& argument : arguments)

@@ -1,6 +1,9 @@
 #include "core/system.h"
 
 #include <fstream>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 #include "core/text.h"
 
@@ -21,6 +24,14 @@ std::string processor_name() { return proc_value("/proc/cpuinfo", "model name");
 int64_t peak_memory_bytes() {
   const std::string kilobytes = proc_value("/proc/self/status", "VmHWM");  // "123456 kB"
   return kilobytes.empty() ? 0 : std::strtoll(kilobytes.c_str(), nullptr, 10) * 1024;
+}
+
+void keep_freed_memory() {
+#if defined(__GLIBC__)
+  constexpr int kBytes = 1 << 30;
+  mallopt(M_MMAP_THRESHOLD, kBytes);
+  mallopt(M_TRIM_THRESHOLD, kBytes);
+#endif
 }
 
 }  // namespace zoo

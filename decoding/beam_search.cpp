@@ -203,8 +203,9 @@ Offers offer(Tensor logits, int64_t beam_size, std::optional<int64_t> eos,
     logits = logits.to(torch::kCPU).clone(torch::MemoryFormat::Contiguous);
     for_each_row([&](auto row, const auto& history) { processors.adjust(row, history); });
   }
-  const Tensor total = logits.logsumexp(1, /*keepdim=*/true);  // (R, 1)
-  if (!total.isfinite().all().item<bool>())
+  logits = logits.log_softmax(1);
+  // What is broken anywhere in a row is broken everywhere now.
+  if (logits.select(1, 0).isnan().any().item<bool>())
     throw NumericError(
         "beam search: the logits hold NaN or infinity; the weights are broken or the dtype is too "
         "narrow: check the checkpoint, or use float32");
@@ -216,8 +217,8 @@ Offers offer(Tensor logits, int64_t beam_size, std::optional<int64_t> eos,
   offers.width = std::min(beam_size + 1, logits.size(1));
   const auto [best, tokens] = logits.topk(offers.width, 1);  // (R, width)
   offers.tokens = to_vector<int64_t>(tokens);
-  offers.log_probabilities = to_vector<float>(best - total);
-  if (eos) offers.end = to_vector<float>(logits.select(1, *eos) - total.squeeze(1));
+  offers.log_probabilities = to_vector<float>(best);
+  if (eos) offers.end = to_vector<float>(logits.select(1, *eos));
   return offers;
 }
 

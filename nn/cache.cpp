@@ -22,13 +22,18 @@ std::pair<Tensor, Tensor> KvCache::append(int64_t layer, const Tensor& k, const 
 }
 
 void KvCache::reorder(const Tensor& rows) {
+  if (rows.size(0) == batch() && rows.equal(torch::arange(batch(), rows.options()))) return;
   for (std::vector<Tensor>* part : {&keys_, &values_})
     for (Tensor& old : *part) {
-      // Only the part in use is copied.
+      // Into what the last one left, as memory from the system must be cleared first.
       Tensor fresh =
-          torch::empty({rows.size(0), old.size(1), old.size(2), old.size(3)}, old.options());
-      fresh.narrow(2, 0, length_).copy_(old.narrow(2, 0, length_).index_select(0, rows));
-      old = fresh;
+          spare_.defined() && spare_.size(0) >= rows.size(0)
+              ? spare_.narrow(0, 0, rows.size(0))
+              : torch::empty({rows.size(0), old.size(1), old.size(2), old.size(3)}, old.options());
+      // Only the part in use is copied.
+      Tensor used = fresh.narrow(2, 0, length_);
+      at::index_select_out(used, old.narrow(2, 0, length_), 0, rows);
+      spare_ = std::exchange(old, fresh);
     }
 }
 

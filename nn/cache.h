@@ -31,6 +31,7 @@ class KvCache {
 
  private:
   std::vector<Tensor> keys_, values_;  ///< per layer (B, G, capacity, E)
+  Tensor spare_;                       ///< of the last reorder(), or undefined
   int64_t length_ = 0;
 };
 

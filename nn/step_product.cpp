@@ -154,7 +154,7 @@ Tensor StepProduct::operator()(const Tensor& x, const Tensor& addend) const {
 }
 
 StepAdditiveScores::StepAdditiveScores(const Tensor& keys, const Tensor& v)
-    : keys_(keys.detach()), v_(v.detach()) {
+    : keys_(keys.detach()), v_(v.detach().to(keys.scalar_type())) {
   anchor_ = nothing(keys);
   if (!needs_gradient({keys, v})) return;
   notes_ = c10::make_intrusive<AdditiveNotes>();

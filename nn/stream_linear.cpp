@@ -8,8 +8,8 @@ namespace zoo {
 
 namespace {
 
-/// More rows than this are a product for BLAS: the arithmetic outweighs reading the weights.
-constexpr int64_t kMaxRows = 16;
+/// More rows than this are a product for BLAS, whose copies of the weights pay off then.
+constexpr int64_t kMaxRows = 2048;
 
 }  // namespace
 

@@ -44,6 +44,7 @@ class CausalLmTask : public Base {
     batch.targets = this->on_device(targets);
     batch.examples = inputs.size(0);
     batch.target_count = target_count;
+    batch.token_count = inputs.numel();
     return batch;
   }
 
@@ -271,8 +272,11 @@ class CompletionTask final : public CausalLmTask<ExampleTask> {
   /// Rows padded at the right with token 0, whose targets are kNoTarget: causal attention keeps the
   /// real positions from seeing it.
   Batch collate(const Completions& data, const std::vector<int64_t>& pairs) const {
-    int64_t length = 0, target_count = 0;
-    for (const int64_t pair : pairs) length = std::max(length, read_length(data[pair]));
+    int64_t length = 0, target_count = 0, token_count = 0;
+    for (const int64_t pair : pairs) {
+      length = std::max(length, read_length(data[pair]));
+      token_count += read_length(data[pair]);
+    }
     const auto rows = static_cast<int64_t>(pairs.size());
     const Tensor inputs = torch::zeros({rows, length}, torch::kInt64);
     const Tensor targets = torch::full({rows, length}, kNoTarget, torch::kInt64);
@@ -287,7 +291,9 @@ class CompletionTask final : public CausalLmTask<ExampleTask> {
         ++target_count;
       }
     }
-    return batch_of(inputs, targets, target_count);
+    Batch batch = batch_of(inputs, targets, target_count);
+    batch.token_count = token_count;
+    return batch;
   }
 
   Completions train_, valid_;

@@ -22,13 +22,9 @@ struct Batch {
   Tensor targets;            ///< (B, T) int64: the token to predict at each position, or kNoTarget
   int64_t examples = 0;      ///< rows: how far the batch advances the data position
   int64_t target_count = 0;  ///< targets other than kNoTarget
+  int64_t token_count = 0;   ///< tokens that are read, of the source too; padding does not count
   Tensor source = {};        ///< (B, S) int64, padded at the right; undefined without an encoder
   Tensor source_lengths = {};  ///< (B) int64
-
-  /// Tokens that are read, padding included.
-  int64_t token_count() const {
-    return inputs.numel() + (source.defined() ? source.numel() : int64_t{0});
-  }
 };
 
 /// Names and values, in the order to show them. "loss" is the mean over targets, in nats.

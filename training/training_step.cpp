@@ -37,7 +37,7 @@ StepOutcome TrainingStep::run(std::span<const Batch> window, int64_t step, int64
   outcome.loss_sum = torch::zeros({}, torch::TensorOptions(device_).dtype(torch::kFloat64));
   for (const Batch& batch : window) {
     outcome.target_count += batch.target_count;
-    outcome.token_count += batch.token_count();
+    outcome.token_count += batch.token_count;
   }
   outcome.grad_norm = torch::zeros_like(outcome.loss_sum);
   outcome.skipped = torch::zeros_like(skipped_in_a_row_);

@@ -15,7 +15,7 @@ namespace zoo {
 struct StepOutcome {
   Tensor loss_sum;           ///< over the window's targets, in nats: scalar float64
   int64_t target_count = 0;  ///< 0: nothing to learn, nothing was updated
-  int64_t token_count = 0;   ///< tokens read, padding included
+  int64_t token_count = 0;   ///< tokens read; padding does not count
   Tensor grad_norm;          ///< before clipping: scalar float64
   Tensor skipped;  ///< 1 if the gradient was not finite and nothing was updated: scalar float32
   double learning_rate = 0;

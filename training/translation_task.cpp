@@ -205,6 +205,7 @@ class TranslationTask final : public ExampleTask {
       input[0] = begin_;
       std::copy_n(target, target_length - 1, input + 1);
       batch.target_count += target_length;
+      batch.token_count += corpus.source_length(pair) + target_length;
     }
     batch.source = on_device(source);
     batch.source_lengths = on_device(lengths);

@@ -8,12 +8,14 @@
 #include "nn/feed_forward/gated.h"
 #include "nn/feed_forward/mlp.h"
 #include "nn/init.h"
+#include "nn/linear.h"
 #include "nn/mask.h"
 #include "nn/norm/rms_norm.h"
 #include "nn/position/alibi.h"
 #include "nn/position/rope.h"
 #include "nn/position/sinusoidal.h"
 #include "nn/residual.h"
+#include "nn/stream_linear.h"
 
 namespace zoo {
 namespace {
@@ -23,6 +25,28 @@ double largest_difference(const Tensor& a, const Tensor& b) {
 }
 
 // IOP-5
+// Against float64, with every kind of edge that a kernel's tiles have; and what a row gets does not
+// depend on the rows beside it, so that a batch decodes as its sentences would alone.
+TEST(Projection, EqualsFloat64AndEachRowStandsAlone) {
+  torch::manual_seed(1);
+  const torch::InferenceMode inference;
+  for (const int64_t in : {1, 7, 16, 33, 512})
+    for (const int64_t out : {1, 3, 4, 70})
+      for (const int64_t rows : {1, 2, 3, 4, 5, 6, 7, 13, 300}) {
+        const Tensor x = torch::randn({rows, in}), w = torch::randn({out, in}),
+                     b = torch::randn({out});
+        const Tensor y = project(x, w, b);
+        const Tensor wanted =
+            torch::linear(x.to(torch::kFloat64), w.to(torch::kFloat64), b.to(torch::kFloat64));
+        EXPECT_LT((y - wanted).abs().max().item<double>(), 1e-5 * std::sqrt(in))
+            << rows << " x " << in << " x " << out;
+        if (!can_stream_linear(x, w)) continue;
+        for (const int64_t row : {int64_t{0}, rows / 2, rows - 1})
+          EXPECT_TRUE(torch::equal(y[row], project(x[row], w, b)))
+              << "row " << row << " of " << rows << " x " << in << " x " << out;
+      }
+}
+
 TEST(LayerNorm, EpsilonIsTheConfigs) {
   const Tensor x = torch::tensor({.001F, -.001F, .002F, -.002F});
   for (const auto& [eps, first] : {std::pair{1e-12, .632455}, {1e-6, .534522}, {1e-5, .282843}}) {
