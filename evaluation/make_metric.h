@@ -18,7 +18,8 @@ struct MetricOptions {
   TerOptions ter;
 };
 
-/// "bleu", "chrf", "chrf++", "ter", "rouge" (which is rougeL), "rouge1", "rouge2", "rougeL"
+/// "bleu", "chrf", "chrf++", "ter", "rouge" (which is rougeL), "rouge1", "rouge2", "rougeL",
+/// "exact_match"
 const std::vector<std::string>& metric_names();
 
 /// @throws ConfigError for a name that is none of metric_names()

@@ -165,7 +165,11 @@ int64_t decoder_input(const RnnSeq2SeqConfig& config, int64_t layer) {
 }
 int64_t readout_input(const RnnSeq2SeqConfig& config) {
   return config.d_hidden + config.context_width() +
-         (config.readout == Readout::deep ? config.d_embedding : 0);
+         (config.readout_reads_token() ? config.d_embedding : 0);
+}
+/// What the readout's projection computes: maxout units take the larger of two.
+int64_t readout_products(const RnnSeq2SeqConfig& config) {
+  return config.readout_width() * (config.readout == Readout::maxout ? 2 : 1);
 }
 
 std::vector<ParameterCost> costs(const RnnSeq2SeqConfig& config) {
@@ -211,8 +215,8 @@ std::vector<ParameterCost> costs(const RnnSeq2SeqConfig& config) {
   if (std::holds_alternative<GeneralAttentionConfig>(config.attention))
     parameters.linear("attention", "attention.key", "H", "M", d_hidden, memory, false);
   if (config.readout != Readout::state)
-    parameters.linear("output", "readout", "D", "I", config.readout_width(), readout_input(config),
-                      true);
+    parameters.linear("output", "readout", config.readout == Readout::maxout ? "2 D" : "D", "I",
+                      readout_products(config), readout_input(config), true);
   if (config.tie_embeddings == EmbeddingTying::none)
     parameters.linear("output", "output", "V", "D", config.vocab_size, config.readout_width(),
                       true);
@@ -300,7 +304,7 @@ double flops(const RnnSeq2SeqConfig& config, int64_t keys) {
     products += real(keys) * (width + memory);
   }
   if (config.readout != Readout::state)
-    products += real(readout_input(config)) * real(config.readout_width());
+    products += real(readout_input(config)) * real(readout_products(config));
   products += real(config.readout_width()) * real(config.vocab_size);
   return 2 * products;
 }
@@ -355,7 +359,7 @@ double kept_of_token(const RnnSeq2SeqConfig& config, int64_t tokens) {
   double kept = 2 * real(config.d_embedding);
   kept += real(config.encoder_layers) * gates * real(config.memory_width());
   kept += real(config.decoder_layers) * gates * real(config.d_hidden);
-  kept += real(config.context_width()) + real(readout_input(config) + config.readout_width());
+  kept += real(config.context_width()) + real(readout_input(config) + readout_products(config));
   if (const auto* additive = std::get_if<BahdanauAttentionConfig>(&config.attention))
     kept += real(tokens) * real(additive->width(config.d_hidden));  // the tanh of every pair
   if (config.has_attention()) kept += 2 * real(tokens);

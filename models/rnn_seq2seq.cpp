@@ -87,8 +87,9 @@ RnnSeq2Seq::RnnSeq2Seq(const RnnSeq2SeqConfig& config) : config_(config) {
   if (attention) register_module("attention", attention);
   if (config.readout != Readout::state) {
     const int64_t width =
-        d_hidden + config.context_width() + (config.readout == Readout::deep ? d_embedding : 0);
-    readout = register_module("readout", Linear(width, config.readout_width(), true));
+        d_hidden + config.context_width() + (config.readout_reads_token() ? d_embedding : 0);
+    const int64_t units = config.readout == Readout::maxout ? 2 : 1;
+    readout = register_module("readout", Linear(width, units * config.readout_width(), true));
   }
   if (config.tie_embeddings == EmbeddingTying::none)
     output = register_module("output", Linear(config.readout_width(), config.vocab_size, true));
@@ -114,7 +115,10 @@ Encoded RnnSeq2Seq::encode(const Tensor& source, const Tensor& lengths) {
     switch (config_.bridge) {
       case Bridge::project: {
         const Tensor top = last.narrow(0, last.size(0) - directions, directions);
-        const Tensor all = projection->forward(top.transpose(0, 1).flatten(1)).tanh();  // (B, L H)
+        // The recurrence is as wide as its weights, whatever autocast makes of this product.
+        const Tensor all = projection->forward(top.transpose(0, 1).flatten(1))
+                               .tanh()
+                               .to(last.scalar_type());  // (B, L H)
         return all.unflatten(1, {config_.decoder_layers, config_.d_hidden}).transpose(0, 1);
       }
       case Bridge::copy:
@@ -157,8 +161,14 @@ Tensor RnnSeq2Seq::known_inputs(const Tensor& embedded, const Tensor& vector) co
 /// @param hidden (..., H)  @param context (..., M or H)  @param embedded (..., E)
 Tensor RnnSeq2Seq::readout_input(const Tensor& hidden, const Tensor& context,
                                  const Tensor& embedded) const {
-  return config_.readout == Readout::deep ? torch::cat({hidden, context, embedded}, -1)
-                                          : torch::cat({hidden, context}, -1);
+  return config_.readout_reads_token() ? torch::cat({hidden, context, embedded}, -1)
+                                       : torch::cat({hidden, context}, -1);
+}
+
+/// @param products (..., D), or (..., 2 D) of maxout units  @return (..., D)
+Tensor RnnSeq2Seq::bend(const Tensor& products) const {
+  return config_.readout == Readout::maxout ? products.unflatten(-1, {-1, 2}).amax(-1)
+                                            : products.tanh();
 }
 
 /// One step. @param gates (B, gates H) of known_inputs()  @param embedded (B, E) the token read
@@ -184,11 +194,9 @@ RnnSeq2Seq::Found RnnSeq2Seq::advance(Decoding& decoding, const Tensor& gates,
   if (!attention) found.context = decoding.vector;
 
   if (want_read || decoding.last_read.defined())
-    found.read =
-        readout
-            ? decoding.readout(readout_input(found.hidden, found.context, embedded), readout->bias)
-                  .tanh()
-            : found.hidden;
+    found.read = readout ? bend(decoding.readout(
+                               readout_input(found.hidden, found.context, embedded), readout->bias))
+                         : found.hidden;
   if (decoding.last_read.defined()) decoding.last_read = found.read;
   return found;
 }
@@ -211,7 +219,7 @@ RnnSeq2Seq::Found RnnSeq2Seq::decode_at_once(Decoding& decoding, const Tensor& i
   }
   found.read = found.hidden;
   if (readout)
-    found.read = readout->forward(readout_input(found.hidden, found.context, embedded)).tanh();
+    found.read = bend(readout->forward(readout_input(found.hidden, found.context, embedded)));
   return found;
 }
 
@@ -257,7 +265,7 @@ RnnSeq2Seq::Found RnnSeq2Seq::decode_stepwise(Decoding& decoding, const Tensor& 
     // Nothing waits for the readout: one product for all steps.
     const Tensor input = readout_input(torch::stack(hidden), torch::stack(context),
                                        torch::stack(embedded));  // (T, B, ...)
-    found.read = readout->forward(input).tanh().transpose(0, 1);
+    found.read = bend(readout->forward(input)).transpose(0, 1);
   } else {
     found.read = found.hidden;
   }

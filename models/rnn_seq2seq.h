@@ -38,7 +38,7 @@ class RnnSeq2Seq final : public Seq2Seq {
   Recurrent encoder{nullptr}, decoder{nullptr};
   Linear bridge{nullptr}, bridge_cell{nullptr};  ///< M to L H; null where nothing is projected
   SourceScore attention{nullptr};                ///< null without attention
-  Linear readout{nullptr};                       ///< null where the state is read
+  Linear readout{nullptr};                       ///< null where the state is read; to D, or 2 D
   Linear output{nullptr};                        ///< D to V, null where it is tied
 
  private:
@@ -49,6 +49,7 @@ class RnnSeq2Seq final : public Seq2Seq {
   Tensor embed(const Tensor& tokens, EmbeddingImpl& embedding) const;
   Tensor known_inputs(const Tensor& embedded, const Tensor& vector) const;
   Tensor readout_input(const Tensor& hidden, const Tensor& context, const Tensor& embedded) const;
+  Tensor bend(const Tensor& products) const;
   Tensor drop_output(const Tensor& read) const;
   Decoding begin(const Encoded& encoded);
   Found advance(Decoding& decoding, const Tensor& gates, const Tensor& embedded,

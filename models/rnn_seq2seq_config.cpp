@@ -54,24 +54,25 @@ RnnSeq2SeqConfig sutskever() {
   return config;
 }
 
-/// Cho et al. 2014, "Learning Phrase Representations using RNN Encoder-Decoder", section 4.1; its
-/// maxout units are a tanh here.
+/// Cho et al. 2014, "Learning Phrase Representations using RNN Encoder-Decoder", section 4.1.
 RnnSeq2SeqConfig cho() {
   RnnSeq2SeqConfig config;
   config.bidirectional = false;
   config.d_embedding = 100;
   config.d_hidden = 1000;
   config.d_readout = 500;
+  config.readout = Readout::maxout;
   config.attention = NoSourceAttentionConfig{};
   return config;
 }
 
-/// Bahdanau et al. 2015, appendix A.2; its maxout units are a tanh here.
+/// Bahdanau et al. 2015, appendix A.2.
 RnnSeq2SeqConfig bahdanau() {
   RnnSeq2SeqConfig config;
   config.d_embedding = 620;
   config.d_hidden = 1000;
   config.d_readout = 500;
+  config.readout = Readout::maxout;
   return config;
 }
 

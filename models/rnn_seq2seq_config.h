@@ -17,12 +17,12 @@ struct EnumNames<AttendOrder> {
 };
 
 /// What the output projection reads.
-enum class Readout { state, attentional, deep };
+enum class Readout { state, attentional, deep, maxout };
 template <>
 struct EnumNames<Readout> {
-  static constexpr std::array values{std::pair{Readout::state, "state"},
-                                     std::pair{Readout::attentional, "attentional"},
-                                     std::pair{Readout::deep, "deep"}};
+  static constexpr std::array values{
+      std::pair{Readout::state, "state"}, std::pair{Readout::attentional, "attentional"},
+      std::pair{Readout::deep, "deep"}, std::pair{Readout::maxout, "maxout"}};
 };
 
 /// How the decoder's first state comes from the encoder's last.
@@ -96,7 +96,9 @@ struct RnnSeq2SeqConfig {
           "et al. 2015, section 3.3)");
     visit("readout", readout,
           "what the output projection reads: state; attentional: tanh(W [state; context]) (Luong "
-          "et al. 2015, equation 5); deep: the token read as well (Bahdanau et al. 2015, appendix "
+          "et al. 2015, equation 5); deep: the token read as well; maxout: as deep, with the "
+          "larger of "
+          "two products in place of a tanh (Goodfellow et al. 2013; Bahdanau et al. 2015, appendix "
           "A.2.2)");
     visit("bridge", bridge,
           "the decoder's first state: project: tanh(W (the encoder's last)); copy: the encoder's "
@@ -122,6 +124,10 @@ struct RnnSeq2SeqConfig {
     if (readout == Readout::state) return d_hidden;
     if (d_readout > 0) return d_readout;
     return tie_embeddings == EmbeddingTying::none ? d_hidden : d_embedding;
+  }
+  /// Whether the readout reads the token's embedding.
+  bool readout_reads_token() const {
+    return readout == Readout::deep || readout == Readout::maxout;
   }
   /// Of what each step reads beside the token's embedding.
   int64_t fed_width() const {

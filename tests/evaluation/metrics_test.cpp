@@ -174,7 +174,7 @@ TEST(Metrics, LongLines) {  // more words than a block of 64 bits, a first table
 TEST(Metrics, RefuseUnknownNamesAndOrders) {
   EXPECT_EQ(message_of<ConfigError>([] { make_metric("blue"); }),
             "unknown metric \"blue\"; did you mean \"bleu\"? allowed: bleu, chrf, chrf++, ter, "
-            "rouge, rouge1, rouge2, rougeL");
+            "rouge, rouge1, rouge2, rougeL, exact_match");
   EXPECT_EQ(message_of<ConfigError>([] { Chrf({.char_order = 0}); }),
             "chrF: char_order 0 is refused; allowed: >= 1");
   EXPECT_EQ(message_of<ConfigError>([] { Chrf({.word_order = -1}); }),
@@ -251,6 +251,17 @@ TEST_F(ScoreFilesTest, NoticesTextThatIsNotAsReadersSeeIt) {
   const std::vector<std::string> invalid = score("a\n\xff\xfe\n", "a\nb\n").notices;
   ASSERT_EQ(invalid.size(), 1U);
   EXPECT_NE(invalid[0].find("line 2 is the first that is not UTF-8"), std::string::npos);
+}
+
+TEST(Metrics, ExactMatchCountsLinesThatEqualAReference) {
+  const Json found =
+      testing::answer({{"metric", "exact_match"},
+                       {"options", Json::object()},
+                       {"hypotheses", Lines{"a b", "a  b", "", "x"}},
+                       {"references", {Lines{"a b", "a b", "", "y"}, Lines{"c", "d", "e", "x"}}}});
+  EXPECT_DOUBLE_EQ(found["score"], 75);
+  EXPECT_EQ(found["details"], "(3 of 4 lines)");
+  EXPECT_EQ(found["sentences"], Json({100.0, 0.0, 100.0, 100.0}));
 }
 
 }  // namespace

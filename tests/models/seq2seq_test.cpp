@@ -10,6 +10,7 @@
 #include "models/rnn_seq2seq.h"
 #include "models/transformer.h"
 #include "models/zoo.h"
+#include "training/precision.h"
 
 namespace zoo {
 namespace {
@@ -116,6 +117,7 @@ std::vector<Case> cases() {
     c.readout = Readout::state;
     c.bridge = Bridge::copy;
   });
+  rnn("maxout", [](auto& c) { c.readout = Readout::maxout; });
   rnn("zero", [](auto& c) { c.bridge = Bridge::zero; });
   return all;
 }
@@ -270,6 +272,21 @@ TEST_P(EverySeq2Seq, GradientsMatchFiniteDifferences) {
   }
 }
 
+TEST_P(EverySeq2Seq, GradientsInBfloat16AreNearThoseInFloat32) {
+  const Tensor probe = torch::randn({3, 6, kVocab});
+  const auto gradients = [&](Precision precision) {
+    model_->zero_grad();
+    const Autocast autocast(precision, torch::kCPU);
+    (model_->forward(source_, lengths_, inputs_).to(torch::kFloat32) * probe).sum().backward();
+    std::vector<Tensor> all;
+    for (const Tensor& parameter : model_->parameters())
+      all.push_back(parameter.grad().to(torch::kFloat32).flatten());
+    return torch::cat(all);
+  };
+  const Tensor exact = gradients(Precision::fp32), near = gradients(Precision::bf16);
+  EXPECT_LT(((near - exact).norm() / exact.norm()).item<double>(), 0.05);
+}
+
 TEST_P(EverySeq2Seq, TapCollectsTheAttentionToTheSource) {
   const c10::InferenceMode inference;
   Tap tap{.want_attention = true, .want_hidden = true, .attention = {}, .hidden = {}};
@@ -380,6 +397,33 @@ std::string our_name(std::string name) {
     if (const size_t at = name.find(theirs); at != std::string::npos)
       name.replace(at, theirs.size(), ours);
   return name;
+}
+
+// Bahdanau et al. 2015, appendix A.2.2: t_j = max(t~_(2j-1), t~_(2j)), from the state, the context
+// and the token that was read.
+TEST(RnnReadout, MaxoutTakesTheLargerOfTwoNeighbours) {
+  RnnSeq2SeqConfig config = tiny_rnn();
+  config.attention = NoSourceAttentionConfig{};  // the context is the source's one vector
+  config.readout = Readout::maxout;
+  torch::manual_seed(1);
+  RnnSeq2Seq model(config);
+  for (Tensor& parameter : model.parameters()) torch::nn::init::normal_(parameter, 0, 0.4);
+  const Tensor source = torch::randint(kSourceVocab, {2, 5}, torch::kLong);
+  const Tensor inputs = torch::randint(kVocab, {2, 4}, torch::kLong);
+  const Encoded encoded = model.encode(source, torch::tensor({5, 3}));
+  Tap tap{.want_attention = false, .want_hidden = true, .attention = {}, .hidden = {}};
+  TeachArgs args;
+  args.tap = &tap;
+  const Tensor read = model.decode(encoded, inputs, args);  // (2, 4, D)
+  const Tensor vector = encoded.summary[0][-1].unsqueeze(1).expand({-1, 4, -1});
+  const Tensor products = torch::linear(
+      torch::cat({tap.hidden[0], vector, model.target_embedding->forward(inputs)}, -1),
+      model.readout->weight, model.readout->bias);  // (2, 4, 2 D)
+  const auto every_second = [&](int64_t first) {
+    return products.slice(-1, first, products.size(-1), 2);
+  };
+  EXPECT_EQ(read.size(-1), config.readout_width());
+  EXPECT_LE(largest_difference(read, torch::maximum(every_second(0), every_second(1))), 1e-6);
 }
 
 class TorchTransformer : public testing::TestWithParam<const char*> {};
