@@ -118,7 +118,7 @@ struct Train {
     flags.optional_text(
         "--resume,--resume-from-checkpoint", resume, "auto|last|best|DIR", "auto",
         "go on with the run in --output; auto: from the last checkpoint if there is one, "
-        "else from the start");
+        "else from the start; DIR: a checkpoint, or a run folder (then without --output)");
     flags.flag("--overwrite", overwrite, "replace the run that is in --output");
     flags.text("--init-from", init_from, "DIR",
                "start from the weights and tokenizer of a run, checkpoint or Hugging Face folder");
@@ -175,6 +175,7 @@ struct Train {
   }
 
   int run(const GlobalOptions& globals) {
+    take_output_from_resume();
     TrainOptions options;
     options.output = utf8_path(output);
     options.resume = resume;
@@ -201,6 +202,19 @@ struct Train {
   }
 
  private:
+  /// `--resume runs/a` or `--resume runs/a/checkpoints/step-100` alone names the run folder too.
+  void take_output_from_resume() {
+    if (!output.empty() || !resume) return;
+    const fs::path given = fs::absolute(utf8_path(*resume) / "").parent_path();
+    if (!fs::is_directory(given)) return;
+    if (fs::exists(given / "run.json")) {
+      output = utf8(given);
+      resume = "last";
+    } else if (given.parent_path().filename() == "checkpoints") {
+      output = utf8(given.parent_path().parent_path());
+    }
+  }
+
   void require_consistent(const GlobalOptions& globals) const {
     if (globals.dtype != "float32")
       throw ConfigError(cat("--dtype ", globals.dtype,

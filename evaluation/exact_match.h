@@ -1,6 +1,6 @@
 #pragma once
-// The share of lines that equal one of their references, byte by byte, in percent: the score of tasks
-// with one right answer.
+// The share of lines that equal one of their references, byte by byte, in percent: the score of
+// tasks with one right answer.
 
 #include "evaluation/metric.h"
 

@@ -76,6 +76,23 @@ TEST_F(TrainCommand, LaterCheckpointsAreNotRemovedInSilence) {
       << back.err;
 }
 
+TEST_F(TrainCommand, ResumesTheRunThatItsFolderNames) {
+  const CliResult first =
+      shell(cat("transformer-cli train --data text.txt -o run --save-every 1", tiny_));
+  ASSERT_EQ(first.code, 0) << first.err;
+  int64_t step = 2;
+  for (const char* folder : {"run", "run/", "run/checkpoints/step-000004"}) {
+    const CliResult again = shell(cat("transformer-cli train --resume ", folder,
+                                      " --override training.max_steps=", step + 1));
+    EXPECT_EQ(again.code, 0) << again.err;
+    EXPECT_TRUE(holds(again.err, cat("going on after step ", step, " in "))) << again.err;
+    ++step;
+  }
+  const CliResult nowhere = shell("transformer-cli train --resume elsewhere");
+  EXPECT_EQ(nowhere.code, 2) << nowhere.err;
+  EXPECT_TRUE(holds(nowhere.err, "needs -o/--output DIR")) << nowhere.err;
+}
+
 TEST_F(TrainCommand, ADryRunWritesNothing) {
   const CliResult result = shell("transformer-cli train --data text.txt --dry-run" + tiny_);
   EXPECT_EQ(result.code, 0) << result.err;

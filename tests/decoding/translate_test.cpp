@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "core/system.h"
 #include "evaluation/likelihood.h"
 #include "models/zoo.h"
 #include "tests/support/message_of.h"
@@ -108,6 +109,21 @@ TEST_P(Translate, ASentenceDependsOnNoOther) {  // BEAM-1
   const GenerationOptions sampling{.sample = true, .top_p = 0.9};
   const Outputs alone = run(sampling, {.search = {.num_samples = 3}, .batch_tokens = 1});
   expect_same(alone, run(sampling, {.search = {.num_samples = 3}, .batch_tokens = 100000}));
+}
+
+TEST_P(Translate, MemoryDoesNotGrowWithTheLines) {  // SYS-1
+  const auto resident = [] {
+    return std::strtod(proc_value("/proc/self/status", "VmRSS").c_str(), nullptr);
+  };
+  if (resident() == 0) GTEST_SKIP() << "this system does not tell the memory in use";
+  const GenerationOptions beam{.max_new_tokens = 32, .min_new_tokens = 20, .beam_size = 5};
+  double after_40 = 0;
+  for (int64_t lines = 0; lines < 400;) {
+    run(beam, {.batch_tokens = 32});
+    lines += std::ssize(sources_);
+    if (after_40 == 0 && lines >= 40) after_40 = resident();
+  }
+  EXPECT_LE(resident(), 1.05 * after_40);
 }
 
 TEST_P(Translate, DrawsByTheNumbersOfTheRows) {
