@@ -18,8 +18,9 @@ struct TokenizerChoice {
   void declare(Flags& flags) {
     flags.text("-m,--model,model", model, "DIR",
                "run, checkpoint or model folder with a tokenizer");
-    flags.text("--tokenizer", file, "PATH",
-               "a tokenizer's folder or file (tokenizer.json, vocab.json, .model) instead");
+    flags.text(
+        "--tokenizer", file, "PATH",
+        "a tokenizer's folder or file (tokenizer.json, vocab.json, vocab.txt, .model) instead");
   }
 
   std::unique_ptr<Tokenizer> load() const {

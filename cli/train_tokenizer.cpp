@@ -15,7 +15,7 @@ struct TrainTokenizer {
   std::optional<int64_t> vocab_size;
   std::vector<std::string> inputs, special;
   std::optional<double> character_coverage;
-  bool lowercase = false, overwrite = false;
+  bool lowercase = false, keep_accents = false, overwrite = false;
 
   void declare(Flags& flags) {
     flags.describe(
@@ -26,17 +26,22 @@ struct TrainTokenizer {
     flags.example(
         "byte-level BPE, GPT-2's kind",
         "transformer-cli train-tokenizer --type bpe --vocab-size 300 -i README.md -o my-bpe");
-    flags.choice("--type", type, {"char", "bpe", "unigram", "sentencepiece-bpe", "word"},
-                 "char: one token a character; bpe: byte-level; unigram, sentencepiece-bpe, word: "
-                 "SentencePiece's");
+    flags.choice("--type", type,
+                 {"char", "bpe", "wordpiece", "unigram", "sentencepiece-bpe", "word"},
+                 "char: one token a character; bpe: byte-level; wordpiece: BERT's; unigram, "
+                 "sentencepiece-bpe, word: SentencePiece's");
     flags.number("--vocab-size", vocab_size, at_least(4),
                  "tokens to train; default: 8000; word: at most so many; char: those of the text");
     flags.texts("-i,--input", inputs, "FILE", "text to train on; repeatable");
     flags.text("-o,--output", output, "DIR", "folder to write");
     flags.flag("--overwrite", overwrite, "replace a folder that is not empty");
-    flags.texts("--special", special, "TOKEN",
-                "bpe: a special token; repeatable; default: <|endoftext|>");
-    flags.flag("--lowercase", lowercase, "SentencePiece: fold case before training and encoding");
+    flags.texts(
+        "--special", special, "TOKEN",
+        "bpe, wordpiece: a special token; repeatable; default: <|endoftext|>, or [PAD] [UNK] "
+        "[CLS] [SEP] [MASK]");
+    flags.flag("--lowercase", lowercase,
+               "SentencePiece and wordpiece: fold case before training and encoding");
+    flags.flag("--keep-accents", keep_accents, "wordpiece with --lowercase: accents stay");
     flags.number("--character-coverage", character_coverage, between(.5, 1),
                  "SentencePiece: share of the text's characters that get a piece; default: 1");
   }
@@ -44,8 +49,8 @@ struct TrainTokenizer {
   int run(const GlobalOptions& globals) {
     if (type.empty())
       throw ConfigError(
-          "train-tokenizer: no --type is given; allowed: char, bpe, unigram, sentencepiece-bpe, "
-          "word");
+          "train-tokenizer: no --type is given; allowed: char, bpe, wordpiece, unigram, "
+          "sentencepiece-bpe, word");
     if (inputs.empty())
       throw ConfigError("train-tokenizer: no text is given; name files with -i FILE");
     if (output.empty())
@@ -72,17 +77,19 @@ struct TrainTokenizer {
 
  private:
   TokenizerConfig config() const {
-    const bool is_bpe = type == "bpe",
+    const bool is_bpe = type == "bpe", is_wordpiece = type == "wordpiece",
                is_piece = type == "unigram" || type == "sentencepiece-bpe" || type == "word";
     const auto only_for = [&](bool given, bool fits, const char* flag, const char* types) {
       if (given && !fits)
         throw ConfigError(
             cat(flag, ": has no meaning with --type ", type, "; it belongs to ", types));
     };
-    only_for(vocab_size.has_value(), is_bpe || is_piece, "--vocab-size",
-             "bpe, unigram, sentencepiece-bpe and word");
-    only_for(!special.empty(), is_bpe, "--special", "bpe");
-    only_for(lowercase, is_piece, "--lowercase", "unigram, sentencepiece-bpe and word");
+    only_for(vocab_size.has_value(), type != "char", "--vocab-size", "all others");
+    only_for(!special.empty(), is_bpe || is_wordpiece, "--special", "bpe and wordpiece");
+    only_for(lowercase, is_piece || is_wordpiece, "--lowercase",
+             "wordpiece, unigram, sentencepiece-bpe and word");
+    only_for(keep_accents, is_wordpiece && lowercase, "--keep-accents",
+             "wordpiece with --lowercase");
     only_for(character_coverage.has_value(), is_piece, "--character-coverage",
              "unigram, sentencepiece-bpe and word");
     if (is_bpe) {
@@ -93,6 +100,14 @@ struct TrainTokenizer {
         throw ConfigError(cat("--vocab-size: ", bpe.vocab_size, " is refused; allowed: at least ",
                               least, ", the 256 bytes and the special tokens"));
       return bpe;
+    }
+    if (is_wordpiece) {
+      WordPieceTokenizerConfig wordpiece;
+      wordpiece.vocab_size = vocab_size.value_or(wordpiece.vocab_size);
+      if (!special.empty()) wordpiece.special_tokens = special;
+      wordpiece.lowercase = lowercase;
+      wordpiece.keep_accents = keep_accents;
+      return wordpiece;
     }
     if (is_piece) {
       SentencePieceTokenizerConfig piece;

@@ -6,6 +6,7 @@
 #include <array>
 #include <iterator>
 #include <utility>
+#include <vector>
 
 namespace zoo {
 
@@ -188,6 +189,26 @@ void append_lower_case(std::string_view text, std::string& out) {
       append_utf8(out, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c))));
     text.remove_prefix(step.length);
   }
+}
+
+void append_lower_case(char32_t code_point, std::u32string& out) {
+  if (code_point == 0x130)
+    out += U"i\u0307";
+  else
+    out += static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(code_point)));
+}
+
+void append_decomposed(std::u32string_view text, std::u32string& out) {
+  std::string bytes;
+  for (const char32_t c : text) append_utf8(bytes, c);
+  // No character's canonical decomposition has more than four.
+  std::vector<utf8proc_int32_t> buffer(4 * text.size());
+  const utf8proc_ssize_t size =
+      utf8proc_decompose(reinterpret_cast<const utf8proc_uint8_t*>(bytes.data()),
+                         static_cast<utf8proc_ssize_t>(bytes.size()), buffer.data(),
+                         static_cast<utf8proc_ssize_t>(buffer.size()), UTF8PROC_DECOMPOSE);
+  for (utf8proc_ssize_t i = 0; i < size; ++i)
+    out += static_cast<char32_t>(buffer[static_cast<size_t>(i)]);
 }
 
 }  // namespace zoo

@@ -58,5 +58,10 @@ void append_code_points(std::string_view text, std::u32string& out);
 
 /// Appends `text` in lower case: full mapping, with the final sigma.
 void append_lower_case(std::string_view text, std::string& out);
+/// Appends the lower case of a character by itself: two characters for U+0130, else one.
+void append_lower_case(char32_t code_point, std::u32string& out);
+
+/// Appends the canonical decomposition of `text` (NFD).
+void append_decomposed(std::u32string_view text, std::u32string& out);
 
 }  // namespace zoo

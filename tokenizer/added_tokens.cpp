@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/error.h"
+#include "core/utf8.h"
+
 namespace zoo {
 
 namespace {
@@ -49,6 +52,20 @@ bool AddedTokens::spans_space() const {
     return !token.special &&
            (token.rstrip || token.content.find_first_of(kSpace) != std::string::npos);
   });
+}
+
+void check_special_tokens(const std::vector<std::string>& tokens) {
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const std::string& token = tokens[i];
+    const auto earlier = tokens.begin() + static_cast<std::ptrdiff_t>(i);
+    if (token.empty() || std::find(tokens.begin(), earlier, token) != earlier)
+      throw ConfigError(cat("tokenizer/special_tokens: found ",
+                            token.empty() ? "an empty token" : "\"" + token + "\" twice",
+                            "; special tokens are distinct texts"));
+    for (std::string_view rest = token; !rest.empty(); rest.remove_prefix(next_utf8(rest).length))
+      if (!next_utf8(rest).valid)
+        throw ConfigError("tokenizer/special_tokens: a token is not UTF-8; write it in UTF-8");
+  }
 }
 
 }  // namespace zoo

@@ -20,6 +20,9 @@ struct AddedToken {
   bool rstrip = false;  ///< takes the white space after it along
 };
 
+/// Refuses empty and repeated special tokens, and those that are not UTF-8. @throws ConfigError
+void check_special_tokens(const std::vector<std::string>& tokens);
+
 /// Finds added tokens in text: the leftmost first, of those the longest.
 class AddedTokens {
  public:

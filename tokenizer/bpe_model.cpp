@@ -60,13 +60,9 @@ std::pair<std::string_view, std::string_view> split_merge(std::string_view line,
   return {line.substr(0, blank), line.substr(blank + 1)};
 }
 
-/// Refuses a setting of tokenizer.json that would change the ids and that this class does not
-/// follow.
 void require(bool holds, const fs::path& path, const char* key, const nlohmann::json& found,
              const char* allowed) {
-  if (holds) return;
-  throw DataError(cat(utf8(path), "#/", key, ": found ", found.dump(), "; allowed is ", allowed,
-                      ": this is not a byte-level BPE of GPT-2's kind"));
+  require_setting(holds, path, key, found, allowed, "a byte-level BPE of GPT-2's kind");
 }
 
 bool absent_or(const nlohmann::json& object, const char* key, const nlohmann::json& value) {
@@ -102,34 +98,31 @@ BpeModel read_gpt2_files(const fs::path& vocab, const fs::path& merges) {
 }
 
 BpeModel bpe_model_from_json(const nlohmann::json& json, const fs::path& path) {
-  static const nlohmann::json kNull;
-  const auto member = [](const nlohmann::json& object, const char* key) -> const nlohmann::json& {
-    return object.is_object() && object.contains(key) ? object[key] : kNull;
-  };
   const nlohmann::json& source = json["model"];
-  require(member(json, "normalizer").is_null(), path, "normalizer", member(json, "normalizer"),
-          "null");
-  const nlohmann::json& splitter = member(json, "pre_tokenizer");
-  require(member(splitter, "type") == "ByteLevel" && absent_or(splitter, "use_regex", true), path,
-          "pre_tokenizer", splitter, "{\"type\": \"ByteLevel\"} with its own regular expression");
+  require(json_member(json, "normalizer").is_null(), path, "normalizer",
+          json_member(json, "normalizer"), "null");
+  const nlohmann::json& splitter = json_member(json, "pre_tokenizer");
+  require(json_member(splitter, "type") == "ByteLevel" && absent_or(splitter, "use_regex", true),
+          path, "pre_tokenizer", splitter,
+          "{\"type\": \"ByteLevel\"} with its own regular expression");
   for (const auto& [key, value] : std::initializer_list<std::pair<const char*, nlohmann::json>>{
            {"dropout", 0.0},
            {"continuing_subword_prefix", ""},
            {"end_of_word_suffix", ""},
            {"byte_fallback", false},
            {"ignore_merges", false}})
-    require(absent_or(source, key, value), path, cat("model/", key).c_str(), member(source, key),
-            value.dump().c_str());
+    require(absent_or(source, key, value), path, cat("model/", key).c_str(),
+            json_member(source, key), value.dump().c_str());
 
   BpeModel model;
-  model.add_prefix_space = member(splitter, "add_prefix_space") == true;
-  model.post_processor = member(json, "post_processor").dump();
-  model.pieces = read_vocabulary(member(source, "vocab"), utf8(path) + "#/model/vocab");
-  read_added_tokens(member(json, "added_tokens"), utf8(path) + "#/added_tokens", model.pieces,
+  model.add_prefix_space = json_member(splitter, "add_prefix_space") == true;
+  model.post_processor = json_member(json, "post_processor").dump();
+  model.pieces = read_vocabulary(json_member(source, "vocab"), utf8(path) + "#/model/vocab");
+  read_added_tokens(json_member(json, "added_tokens"), utf8(path) + "#/added_tokens", model.pieces,
                     model.added);
   const Ids ids = ids_of(model.pieces);
 
-  const nlohmann::json& merges = member(source, "merges");
+  const nlohmann::json& merges = json_member(source, "merges");
   model.merges.reserve(merges.size());
   for (size_t i = 0; i < merges.size(); ++i) {
     const nlohmann::json& merge = merges[i];

@@ -37,6 +37,31 @@ struct BpeTokenizerConfig {
   }
 };
 
+struct WordPieceTokenizerConfig {
+  static constexpr std::string_view kType = "wordpiece";
+  static constexpr std::string_view kAbout =
+      "WordPiece (Wu et al. 2016, section 4.1) on words as BERT reads them (Devlin et al. 2019)";
+  std::string file;
+  int64_t vocab_size = 8000;
+  int64_t min_frequency = 2;
+  bool lowercase = true;
+  bool keep_accents = false;
+  std::vector<std::string> special_tokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+  void fields(auto&& visit) {
+    visit(
+        "file", file,
+        "a trained tokenizer's folder or file, such as vocab.txt; empty: train on the task's text");
+    visit("vocab_size", vocab_size, at_least(6),
+          "pieces to train: special tokens, characters and merges");
+    visit("min_frequency", min_frequency, at_least(1),
+          "how often a pair of pieces must occur to be merged");
+    visit("lowercase", lowercase, "text is read in lower case");
+    visit("keep_accents", keep_accents, "with lowercase: accents stay");
+    visit("special_tokens", special_tokens,
+          "tokens that training adds and text never produces by default; [UNK] is needed");
+  }
+};
+
 enum class SentencePieceModel { unigram, bpe, word };
 template <>
 struct EnumNames<SentencePieceModel> {
@@ -68,8 +93,8 @@ struct SentencePieceTokenizerConfig {
 };
 
 /// One tokenizer.
-using TokenizerConfig =
-    std::variant<CharTokenizerConfig, BpeTokenizerConfig, SentencePieceTokenizerConfig>;
+using TokenizerConfig = std::variant<CharTokenizerConfig, BpeTokenizerConfig,
+                                     WordPieceTokenizerConfig, SentencePieceTokenizerConfig>;
 
 struct SeparateTokenizersConfig {
   static constexpr std::string_view kType = "separate";
@@ -83,7 +108,8 @@ struct SeparateTokenizersConfig {
 };
 
 /// The section `tokenizer`: one tokenizer, joint for both sides of a translation, or two.
-using TokenizersConfig = std::variant<CharTokenizerConfig, BpeTokenizerConfig,
-                                      SentencePieceTokenizerConfig, SeparateTokenizersConfig>;
+using TokenizersConfig =
+    std::variant<CharTokenizerConfig, BpeTokenizerConfig, WordPieceTokenizerConfig,
+                 SentencePieceTokenizerConfig, SeparateTokenizersConfig>;
 
 }  // namespace zoo

@@ -60,6 +60,18 @@ nlohmann::json parse_large_json(std::string_view text, const std::string& where)
   }
 }
 
+const nlohmann::json& json_member(const nlohmann::json& object, const char* key) {
+  static const nlohmann::json kNull;
+  return object.is_object() && object.contains(key) ? object[key] : kNull;
+}
+
+void require_setting(bool holds, const fs::path& path, const char* key, const nlohmann::json& found,
+                     const char* allowed, const char* kind) {
+  if (holds) return;
+  throw DataError(cat(utf8(path), "#/", key, ": found ", found.dump(), "; allowed is ", allowed,
+                      ": this is not ", kind));
+}
+
 std::vector<std::string> read_vocabulary(const nlohmann::json& json, const std::string& where) {
   if (!json.is_object() || json.empty())
     throw FormatError(cat(where, ": found ", json.is_object() ? "no tokens" : json.type_name(),

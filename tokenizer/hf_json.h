@@ -16,6 +16,14 @@ namespace zoo {
 /// As parse_json(), for objects with thousands of keys. @throws FormatError
 nlohmann::json parse_large_json(std::string_view text, const std::string& where);
 
+/// The member of an object, null where there is none.
+const nlohmann::json& json_member(const nlohmann::json& object, const char* key);
+
+/// Refuses a setting of a tokenizer.json that would change the ids and that is not followed here.
+/// @param kind what is read: "a byte-level BPE of GPT-2's kind"  @throws DataError unless `holds`
+void require_setting(bool holds, const fs::path& path, const char* key, const nlohmann::json& found,
+                     const char* allowed, const char* kind);
+
 /// {"token": id, …} as tokens by id, "" where no token has the id.
 /// @throws FormatError if an id is no whole number, is taken twice or is far out of range
 std::vector<std::string> read_vocabulary(const nlohmann::json& json, const std::string& where);

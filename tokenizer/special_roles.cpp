@@ -11,16 +11,20 @@ struct Role {
   std::optional<int64_t> SpecialIds::*id;
   const char* key;                            // in Hugging Face's files
   std::vector<std::string_view> usual_names;  // the first that is a token counts
+  bool is_general = true;                     // a file without it would leave it to a default
 };
 
-const std::array<Role, 4>& all_roles() {
-  static const std::array<Role, 4> roles = {{
+const std::array<Role, 7>& all_roles() {
+  static const std::array<Role, 7> roles = {{
       {&SpecialIds::bos,
        "bos_token",
        {"<s>", "<bos>", "<|bos|>", "<|startoftext|>", "<|endoftext|>"}},
       {&SpecialIds::eos, "eos_token", {"</s>", "<eos>", "<|eos|>", "<|endoftext|>"}},
       {&SpecialIds::pad, "pad_token", {"<pad>", "<|pad|>", "[PAD]"}},
       {&SpecialIds::unk, "unk_token", {"<unk>", "<|unk|>", "[UNK]"}},
+      {&SpecialIds::cls, "cls_token", {"[CLS]"}, false},
+      {&SpecialIds::sep, "sep_token", {"[SEP]"}, false},
+      {&SpecialIds::mask, "mask_token", {"[MASK]"}, false},
   }};
   return roles;
 }
@@ -57,7 +61,10 @@ SpecialIds read_roles(const fs::path& folder, const PieceLookup& id_of) {
 void write_roles(const SpecialIds& roles, const std::function<std::string(int64_t)>& piece,
                  Json& tokenizer_config) {
   for (const Role& role : all_roles())
-    tokenizer_config[role.key] = roles.*role.id ? Json(piece(*(roles.*role.id))) : Json(nullptr);
+    if (roles.*role.id)
+      tokenizer_config[role.key] = piece(*(roles.*role.id));
+    else if (role.is_general)
+      tokenizer_config[role.key] = nullptr;
 }
 
 }  // namespace zoo

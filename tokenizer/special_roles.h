@@ -24,7 +24,8 @@ SpecialIds conventional_roles(const PieceLookup& id_of);
 /// conventional ones where there is neither. Names that are no tokens are passed over.
 SpecialIds read_roles(const fs::path& folder, const PieceLookup& id_of);
 
-/// Adds bos_token, eos_token, pad_token and unk_token to a tokenizer_config.json.
+/// Adds bos_token, eos_token, pad_token, unk_token and, where they are there, cls_token, sep_token
+/// and mask_token to a tokenizer_config.json.
 void write_roles(const SpecialIds& roles, const std::function<std::string(int64_t)>& piece,
                  Json& tokenizer_config);
 

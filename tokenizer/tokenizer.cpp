@@ -9,6 +9,8 @@
 #include "tokenizer/char_tokenizer.h"
 #include "tokenizer/hf_json.h"
 #include "tokenizer/sentencepiece_tokenizer.h"
+#include "tokenizer/wordpiece_tokenizer.h"
+#include "tokenizer/wordpiece_trainer.h"
 
 namespace zoo {
 
@@ -24,11 +26,13 @@ std::unique_ptr<Tokenizer> open_tokenizer_json(const fs::path& path) {
     if (model.contains("type") && model["type"].is_string()) type = model["type"];
   }
   if (type == "BPE") return std::make_unique<BpeTokenizer>(bpe_model_from_json(json, path));
+  if (type == "WordPiece")
+    return std::make_unique<WordPieceTokenizer>(wordpiece_model_from_json(json, path));
   if (type == "WordLevel") return CharTokenizer::from_json(json, path);
-  throw DataError(cat(utf8(path), "#/model/type: found ",
-                      type.empty() ? "no tokenizer model" : "\"" + type + "\"",
-                      "; read are \"BPE\" (byte-level, as GPT-2's) and \"WordLevel\" (of single "
-                      "characters); for a SentencePiece tokenizer give its .model file"));
+  throw DataError(cat(
+      utf8(path), "#/model/type: found ", type.empty() ? "no tokenizer model" : "\"" + type + "\"",
+      "; read are \"BPE\" (byte-level, as GPT-2's), \"WordPiece\" (as BERT's) and "
+      "\"WordLevel\" (of single characters); for a SentencePiece tokenizer give its .model file"));
 }
 
 /// The .model file of a folder: under one of the usual names, else the only one there is.
@@ -83,11 +87,13 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& path) {
     for (const auto& [vocab, merges] : kGpt2Files)
       if (fs::exists(path / vocab) && fs::exists(path / merges))
         return open_gpt2_files(path / vocab, path / merges);
+    if (fs::exists(path / "vocab.txt"))
+      return std::make_unique<WordPieceTokenizer>(read_vocab_txt(path / "vocab.txt"));
     throw DataError(
         utf8(path) +
         ": no tokenizer in this folder; looked for spm.model, tokenizer.model, spiece.model "
         "or a single *.model, tokenizer.json, vocab.json with merges.txt, encoder.json "
-        "with vocab.bpe");
+        "with vocab.bpe, vocab.txt");
   }
   const std::string name = utf8(path.filename());
   for (const auto& [vocab, merges] : kGpt2Files)
@@ -100,12 +106,14 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& path) {
                             "vocabulary is both files"));
       return open_gpt2_files(folder / vocab, folder / merges);
     }
+  if (path.extension() == ".txt") return std::make_unique<WordPieceTokenizer>(read_vocab_txt(path));
   if (path.extension() == ".json") return open_tokenizer_json(path);
   return SentencePieceTokenizer::open(path);
 }
 
 bool holds_tokenizer(const fs::path& folder) {
   return find_sentencepiece_model(folder) || fs::exists(folder / "tokenizer.json") ||
+         fs::exists(folder / "vocab.txt") ||
          std::any_of(kGpt2Files.begin(), kGpt2Files.end(), [&](const auto& names) {
            return fs::exists(folder / names.first) && fs::exists(folder / names.second);
          });
@@ -130,6 +138,8 @@ std::unique_ptr<Tokenizer> train_tokenizer(const TokenizerConfig& config,
           return CharTokenizer::train(files);
         else if constexpr (std::is_same_v<Config, BpeTokenizerConfig>)
           return std::make_unique<BpeTokenizer>(train_bpe(chosen, files));
+        else if constexpr (std::is_same_v<Config, WordPieceTokenizerConfig>)
+          return std::make_unique<WordPieceTokenizer>(train_wordpiece(chosen, files));
         else
           return SentencePieceTokenizer::train(chosen, files);
       },

@@ -29,6 +29,7 @@ struct DecodeOptions {
 /// Ids of the tokens with a role, where the tokenizer has them.
 struct SpecialIds {
   std::optional<int64_t> bos, eos, pad, unk;
+  std::optional<int64_t> cls, sep, mask;  ///< BERT's: first, behind each text, in place of a token
 };
 
 /// Turns ids into text piece by piece, holding back bytes until they are whole UTF-8 characters:
@@ -68,7 +69,7 @@ class Tokenizer {
   virtual std::optional<int64_t> piece_id(std::string_view piece) const = 0;
   virtual SpecialIds special_ids() const = 0;
   virtual bool is_special(int64_t id) const = 0;
-  /// The variant's name in configs: "char", "bpe", "sentencepiece".
+  /// The variant's name in configs: "char", "bpe", "wordpiece", "sentencepiece".
   virtual std::string_view type() const = 0;
 
   /// Writes the files that Hugging Face's libraries and load_tokenizer() read back.
@@ -82,8 +83,8 @@ std::vector<int64_t> encode_sentence(const Tokenizer& tokenizer, std::string_vie
 /// @throws DataError unless 0 <= id < vocab_size
 void check_id(int64_t id, int64_t vocab_size);
 
-/// Opens the tokenizer of a folder (tokenizer.json, vocab.json + merges.txt, *.model) or of one
-/// such file. @throws DataError naming what was looked for
+/// Opens the tokenizer of a folder (tokenizer.json, vocab.json + merges.txt, vocab.txt, *.model) or
+/// of one such file. @throws DataError naming what was looked for
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& path);
 
 /// Whether load_tokenizer() finds the files of a tokenizer in this folder.

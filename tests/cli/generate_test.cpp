@@ -188,6 +188,7 @@ TEST(TrainTokenizerCommand, TrainsWhatTokenizeReads) {
   for (int i = 0; i < 50; ++i) corpus += "the baker finds old books\nmy uncle paints a lamp\n";
   write_file(utf8_path(text), corpus);
   for (const Lines& kind : {Lines{"--type", "char"}, Lines{"--type", "bpe", "--vocab-size", "270"},
+                            Lines{"--type", "wordpiece", "--vocab-size", "60", "--lowercase"},
                             Lines{"--type", "unigram", "--vocab-size", "25"},
                             Lines{"--type", "sentencepiece-bpe", "--vocab-size", "25"}}) {
     Lines flags = {"train-tokenizer", "-i", text, "-o", output, "--overwrite"};
@@ -205,7 +206,8 @@ TEST(TrainTokenizerCommand, TrainsWhatTokenizeReads) {
   for (const Lines& flags :
        {Lines{"--type", "char", "--vocab-size", "50"}, Lines{"--type", "bpe", "--lowercase"},
         Lines{"--type", "bpe", "--vocab-size", "256"},
-        Lines{"--type", "unigram", "--special", "<x>"}, Lines{"--type", "wordpiece"}, Lines{}}) {
+        Lines{"--type", "unigram", "--special", "<x>"}, Lines{"--type", "wordpeace"},
+        Lines{"--type", "wordpiece", "--keep-accents"}, Lines{}}) {
     Lines all = {"train-tokenizer", "-i", text, "-o", utf8(folder / "other")};
     all.insert(all.end(), flags.begin(), flags.end());
     EXPECT_EQ(run_cli(all).code, 2);

@@ -13,6 +13,10 @@ bpe.json                texts with their ids (special tokens as text, and read a
                         with the text they decode to, broken characters included
 spm_unigram.model       sentencepiece, identity normalisation, byte fallback
 spm_bpe.model           sentencepiece, identity normalisation
+wordpiece/              WordPiece trained by tokenizers' WordPieceTrainer: vocab.txt, and tokenizer.json as
+                        BERT's uncased models have it
+wordpiece.json          the same as bpe.json for that vocabulary, read uncased, cased, and in lower case
+                        with accents
 spm_unigram.json, spm_bpe.json   texts with ids, ids with texts
 """
 import json
@@ -21,7 +25,7 @@ import random
 
 import sentencepiece
 import tokenizers
-from tokenizers import decoders, models, pre_tokenizers, trainers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SPECIAL = ["<|endoftext|>", "<|pad|>"]
@@ -86,6 +90,60 @@ def make_bpe(corpus, texts, rng):
     write_json("bpe.json", {"encode": encode, "decode": decode})
 
 
+BERT_SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+
+
+def make_wordpiece(corpus, texts):
+    rng = random.Random(2)
+    texts = texts + ["a [MASK] b", "[MASK]", "[CLS] x [SEP]", "[mask]", "unk [UNK]", "##ing ## #", "Crème Brûlée À Ñandú", "İSTANBUL ΣΑΣ ǅ",
+                     "x" * 100, "x" * 101, "中国test中文", "ﬁ ½ ㎏ Å", "가각", "a\u0301\u0323b", "e\u200bf g\ufeffh", "tab\tnew\nline\r\nx"]
+    # Every corner of Unicode.
+    for _ in range(400):
+        first = rng.choice([0x80, 0x250, 0x600, 0x900, 0x1000, 0x1800, 0x1ab0, 0x1c80, 0x1e00, 0x2000, 0x2b00, 0x3000, 0xa500, 0xfb00,
+                            0x10000, 0x11000, 0x16800, 0x1b000, 0x1d100, 0x1f000, 0x20000, 0x2f800, 0xe0000])
+        texts.append("".join(chr(first + rng.randrange(0x300)) for _ in range(12)))
+    texts = [text for text in texts if not any(0xD800 <= ord(c) < 0xE000 for c in text)]
+
+    def build(**normalizer):
+        tokenizer = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
+        tokenizer.normalizer = normalizers.BertNormalizer(**normalizer)
+        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        tokenizer.decoder = decoders.WordPiece()
+        return tokenizer
+
+    folder = os.path.join(HERE, "wordpiece")
+    os.makedirs(folder, exist_ok=True)
+    trained = build()
+    trainer = trainers.WordPieceTrainer(vocab_size=600, min_frequency=2, special_tokens=BERT_SPECIAL, show_progress=False)
+    trained.train_from_iterator([corpus, "café naïve Größe"], trainer)
+    path = os.path.join(folder, "vocab.txt")
+    if not os.path.exists(path):  # its ids vary from run to run
+        trained.model.save(folder)
+    cases = {}
+    for name, normalizer in {"uncased": {"lowercase": True}, "cased": {"lowercase": False},
+                             "accents": {"lowercase": True, "strip_accents": False}}.items():
+        tokenizer = build(**normalizer)
+        tokenizer.model = models.WordPiece.from_file(path, unk_token="[UNK]")
+        tokenizer.add_special_tokens(BERT_SPECIAL)
+        tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+        if name == "uncased":
+            tokenizer.save(os.path.join(folder, "tokenizer.json"), pretty=False)
+        encode = []
+        for text in texts:
+            tokenizer.encode_special_tokens = True
+            ids = tokenizer.encode(text, add_special_tokens=False).ids
+            tokenizer.encode_special_tokens = False
+            encode.append({"text": text, "ids": ids, "special_ids": tokenizer.encode(text, add_special_tokens=False).ids})
+        size = tokenizer.get_vocab_size()
+        decode = [[rng.randrange(size) for _ in range(rng.choice([1, 2, 5, 20]))] for _ in range(100)]
+        cases[name] = {"encode": encode, "decode": [{"ids": ids, "text": tokenizer.decode(ids)} for ids in decode]}
+    with open(os.path.join(HERE, "wordpiece.json"), "w", encoding="utf-8") as file:
+        line = lambda case: json.dumps(case, separators=(",", ":"))
+        parts = [f"{json.dumps(name)}: {{" + ",\n".join(f"{json.dumps(key)}: [\n" + ",\n".join(map(line, lists)) + "]"
+                                                       for key, lists in case.items()) + "}" for name, case in cases.items()]
+        file.write("{" + ",\n".join(parts) + "}\n")
+
+
 def make_spm(kind, corpus_path, texts, rng, **options):
     prefix = "spm_" + kind  # relative, as the corpus' path is: the model keeps both
     sentencepiece.SentencePieceTrainer.train(
@@ -110,6 +168,7 @@ def main():
         corpus = file.read()
     rng = random.Random(1)
     texts = TEXTS + random_texts(rng, 250)
+    make_wordpiece(corpus, texts)
     make_bpe(corpus, texts, rng)
     # sentencepiece stops at a NUL here and there: its texts do without.
     texts = [text for text in texts if "\x00" not in text]
