@@ -82,6 +82,7 @@ void write_out(BlockConfig& block, int64_t d_model) {
 }
 void write_out(GptConfig& config) { write_out(config.block, config.d_model); }
 void write_out(TransformerConfig& config) { write_out(config.block, config.d_model); }
+void write_out(BertConfig& config) { write_out(config.block, config.d_model); }
 void write_out(RnnSeq2SeqConfig& config) {
   config.d_encoder = config.encoder_width();
   config.d_readout = config.readout_width();

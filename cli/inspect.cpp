@@ -62,6 +62,10 @@ std::string summary(const TransformerConfig& config) {
              parts_of(config.position, config.block),
              ", tied embeddings: ", enum_name(config.tie_embeddings));
 }
+std::string summary(const BertConfig& config) {
+  return cat(config.num_layers, " layers, ", parts_of(config.position, config.block),
+             ", pooling: ", enum_name(config.pooling), ", head: ", type_of(config.head));
+}
 std::string summary(const RnnSeq2SeqConfig& config) {
   return cat(config.encoder_layers, " + ", config.decoder_layers, " layers of ",
              enum_name(config.cell), ", ", config.bidirectional ? "bidirectional" : "forward",
@@ -263,9 +267,10 @@ struct Inspect {
       out() << (all ? "\n" : "");
       Table table({"memory", "", ""});
       table.add({"weights", human_bytes(static_cast<double>(total * bytes)), globals.dtype});
-      table.add({"KV cache", human_bytes(cache),
-                 cat(size, ", ", globals.dtype, "; ",
-                     human_bytes(kv_cache_bytes(subject.model, 1, 1, bytes)), " a token")});
+      if (cache > 0)
+        table.add({"KV cache", human_bytes(cache),
+                   cat(size, ", ", globals.dtype, "; ",
+                       human_bytes(kv_cache_bytes(subject.model, 1, 1, bytes)), " a token")});
       table.add({"to train: weights", human_bytes(training.weights), "float32"});
       table.add({"to train: gradients", human_bytes(training.gradients), "float32"});
       table.add({"to train: optimizer", human_bytes(training.optimizer),

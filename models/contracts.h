@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "core/shape.h"
+#include "models/bert_config.h"
 #include "nn/tap.h"
 
 namespace zoo {
@@ -129,6 +130,48 @@ class Seq2Seq : public torch::nn::Module {
   virtual int64_t vocab_size() const = 0;         ///< V, of the target
   virtual int64_t max_source_length() const = 0;  ///< longest source, in tokens
   virtual int64_t max_length() const = 0;         ///< longest target, its begin token included
+};
+
+/// Texts, or pairs of texts, for an encoder that reads both ways.
+struct TextBatch {
+  Tensor tokens;    ///< (B, T) int64, ids in [0, V); padded at the right, with any ids
+  Tensor segments;  ///< (B, T) int64: which text of a pair; undefined: all the first
+  Tensor lengths;   ///< (B) int64 in [1, T], the real tokens of each row
+};
+
+/// A model of whole texts: a vector for each token, one for the text, and what its head makes of
+/// them. What stands in padding changes no real result.
+class TextEncoder : public torch::nn::Module {
+ public:
+  static constexpr std::string_view kKind = "text encoder";
+
+  /// @param tap hidden states and attention are put there, or null
+  /// @return (B, T, D), at padding of no meaning  @throws ShapeError if T exceeds max_length()
+  virtual Tensor encode(const TextBatch& batch, Tap* tap) = 0;
+  Tensor encode(const TextBatch& batch) { return encode(batch, nullptr); }
+
+  /// One vector for each text. @param hidden (B, T, D), of encode()  @param lengths (B)
+  /// @return (B, D)
+  virtual Tensor pool(const Tensor& hidden, const Tensor& lengths) = 0;
+
+  /// What the head makes of encode()'s vectors.
+  /// masked_lm: logits of the token at each place, (..., D) to (..., V), so that a loss takes them
+  /// at masked places only; `lengths` is not read.
+  /// tagger: (B, T, D) to (B, T, C); `lengths` is not read.
+  /// classifier: (B, T, D) to (B, C).
+  /// @throws ConfigError without a head
+  virtual Tensor logits(const Tensor& hidden, const Tensor& lengths) = 0;
+
+  /// Logits of "the second text follows the first", then of "it does not": (B, 2), in BERT's order.
+  /// @throws ConfigError if the head has no such part
+  virtual Tensor next_sentence_logits(const Tensor& hidden, const Tensor& lengths) = 0;
+
+  /// As CausalLm::replica().
+  virtual std::shared_ptr<TextEncoder> replica() const { return nullptr; }
+
+  virtual int64_t vocab_size() const = 0;
+  virtual int64_t max_length() const = 0;  ///< longest text or pair, in tokens
+  virtual const TextHeadConfig& head() const = 0;
 };
 
 }  // namespace zoo

@@ -156,6 +156,53 @@ std::vector<ParameterCost> costs(const TransformerConfig& config) {
   return parameters.take();
 }
 
+int64_t count_labels(const BertConfig& config) {
+  return std::visit(
+      [](const auto& head) -> int64_t {
+        if constexpr (requires { head.labels; })
+          return std::ssize(head.labels);
+        else
+          return 0;
+      },
+      config.head);
+}
+
+std::vector<ParameterCost> costs(const BertConfig& config) {
+  const BlockConfig& block = config.block;
+  const Sizes s = sizes_of(block, config.d_model);
+  Collector parameters;
+  parameters.add("embedding", "token_embedding.weight", "(V, D)", {config.vocab_size, s.d_model});
+  if (config.segments > 0)
+    parameters.add("embedding", "segment_embedding.weight", "(S, D)", {config.segments, s.d_model});
+  if (std::holds_alternative<LearnedPositionConfig>(config.position))
+    parameters.add("position", "position.weight", "(N, D)", {config.max_length, s.d_model});
+  if (config.embedding_norm) parameters.norm(block.norm, "embedding_norm", "D", s.d_model);
+
+  parameters.enter("blocks.*.", config.num_layers);
+  parameters.norm(block.norm, "norm1", "D", s.d_model);
+  add_attention(parameters, block.attention, s);
+  parameters.norm(block.norm, "norm2", "D", s.d_model);
+  add_feed_forward(parameters, block.feed_forward, s);
+
+  parameters.enter("", 1);
+  if (block.placement == NormPlacement::pre)
+    parameters.norm(block.norm, "final_norm", "D", s.d_model);
+  const auto head = [&](const char* name, const std::string& letter, int64_t out) {
+    parameters.linear("output", name, letter, "D", out, s.d_model, true);
+  };
+  if (config.pools() && config.pooler != Pooler::none) head("pooler", "D", s.d_model);
+  if (const auto* masked_lm = std::get_if<MaskedLmHeadConfig>(&config.head)) {
+    head("transform", "D", s.d_model);
+    parameters.norm(block.norm, "transform_norm", "D", s.d_model);
+    if (!masked_lm->tie_embeddings)
+      parameters.linear("output", "output", "V", "D", config.vocab_size, s.d_model, false);
+    parameters.add("output", "output_bias", "(V)", {config.vocab_size});
+    if (masked_lm->next_sentence) head("next_sentence", "2", 2);
+  }
+  if (const int64_t labels = count_labels(config); labels > 0) head("classifier", "C", labels);
+  return parameters.take();
+}
+
 /// Inputs of layer `layer` of the encoder.
 int64_t encoder_input(const RnnSeq2SeqConfig& config, int64_t layer) {
   return layer == 0 ? config.d_embedding : config.memory_width();
@@ -248,6 +295,15 @@ Letters letters(const TransformerConfig& config) {
           {"F", s.d_ff}};
 }
 
+Letters letters(const BertConfig& config) {
+  const Sizes s = sizes_of(config.block, config.d_model);
+  Letters all = {{"V", config.vocab_size}, {"N", config.max_length}, {"S", config.segments},
+                 {"L", config.num_layers}, {"D", s.d_model},         {"H", s.heads},
+                 {"G", s.kv_heads},        {"E", s.head_dim},        {"F", s.d_ff}};
+  if (const int64_t labels = count_labels(config); labels > 0) all.emplace_back("C", labels);
+  return all;
+}
+
 Letters letters(const RnnSeq2SeqConfig& config) {
   Letters all = {{"U", config.source_vocab_size}, {"V", config.vocab_size},
                  {"E", config.d_embedding},       {"C", config.encoder_width()},
@@ -285,6 +341,20 @@ double flops(const TransformerConfig& config, int64_t keys) {
   return 2 * (real(config.encoder_layers) * block +
               real(config.decoder_layers) * (block + cross_attention) +
               real(s.d_model) * real(config.vocab_size));
+}
+
+/// Logits of how many tokens out of one are computed: those behind [MASK] (Devlin et al. 2019,
+/// section 3.1).
+double predicted_share(const BertConfig& config) {
+  return std::holds_alternative<MaskedLmHeadConfig>(config.head) ? 0.15 : 0;
+}
+double predicted_share(const auto&) { return 1; }
+
+double flops(const BertConfig& config, int64_t keys) {
+  const Sizes s = sizes_of(config.block, config.d_model);
+  const double block = self_attention_products(s, keys) + feed_forward_products(s);
+  const double output = real(s.d_model) * real(s.d_model + config.vocab_size);
+  return 2 * (real(config.num_layers) * block + predicted_share(config) * output);
 }
 
 double flops(const RnnSeq2SeqConfig& config, int64_t keys) {
@@ -354,6 +424,13 @@ double kept_of_token(const TransformerConfig& config, int64_t tokens) {
          6 * real(s.d_model);
 }
 
+double kept_of_token(const BertConfig& config, int64_t tokens) {
+  const Sizes s = sizes_of(config.block, config.d_model);
+  return real(config.num_layers) *
+             kept_in_block(s, config.block, config.dropout, config.position, tokens) +
+         4 * real(s.d_model);
+}
+
 double kept_of_token(const RnnSeq2SeqConfig& config, int64_t tokens) {
   const double gates = real(gates_of(config.cell)) + 2;  // with the states
   double kept = 2 * real(config.d_embedding);
@@ -369,7 +446,7 @@ double kept_of_token(const RnnSeq2SeqConfig& config, int64_t tokens) {
 double activations(const auto& config, const TrainingShape& shape) {
   const double tokens = real(shape.batch) * real(shape.tokens);
   const double bytes = shape.half_precision ? 2 : 4;
-  const double logits = real(config.vocab_size);
+  const double logits = predicted_share(config) * real(config.vocab_size);
   // Logits, their log-softmax and their gradient; the last two are float32 in any case.
   return tokens * (bytes * (kept_of_token(config, shape.tokens) + logits) + 8 * logits);
 }
@@ -383,6 +460,7 @@ double cached_numbers(const TransformerConfig& config) {
   const Sizes s = sizes_of(config.block, config.d_model);
   return 4 * real(config.decoder_layers * s.kv_heads * s.head_dim);
 }
+double cached_numbers(const BertConfig&) { return 0; }
 double cached_numbers(const RnnSeq2SeqConfig& config) {
   if (!config.has_attention()) return 0;
   int64_t numbers = config.memory_width();

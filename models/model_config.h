@@ -5,13 +5,14 @@
 #include <variant>
 #include <vector>
 
+#include "models/bert_config.h"
 #include "models/gpt_config.h"
 #include "models/rnn_seq2seq_config.h"
 #include "models/transformer_config.h"
 
 namespace zoo {
 
-using ModelConfig = std::variant<GptConfig, TransformerConfig, RnnSeq2SeqConfig>;
+using ModelConfig = std::variant<GptConfig, TransformerConfig, RnnSeq2SeqConfig, BertConfig>;
 
 /// The model's name in configs: "gpt".
 std::string_view model_type(const ModelConfig& config);

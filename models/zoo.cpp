@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "models/bert.h"
 #include "models/gpt.h"
 #include "models/rnn_seq2seq.h"
 #include "models/transformer.h"
@@ -33,6 +34,19 @@ std::shared_ptr<torch::nn::Module> build(const RnnSeq2SeqConfig& config, Paramet
   return model;
 }
 
+std::shared_ptr<torch::nn::Module> build(const BertConfig& config, Parameters parameters) {
+  auto model = std::make_shared<Bert>(config);
+  // BERT draws all projections alike.
+  if (parameters == Parameters::drawn) init_parameters(*model, config.init, /*residual_writes=*/1);
+  return model;
+}
+
+std::string_view kind_of(const torch::nn::Module& model) {
+  if (dynamic_cast<const Seq2Seq*>(&model) != nullptr) return Seq2Seq::kKind;
+  if (dynamic_cast<const TextEncoder*>(&model) != nullptr) return TextEncoder::kKind;
+  return CausalLm::kKind;
+}
+
 std::string name_in_messages(const ModelConfig& config) {
   return cat("model \"", model_type(config), "\"");
 }
@@ -51,18 +65,23 @@ std::shared_ptr<Seq2Seq> make_seq2seq(const ModelConfig& config, Parameters para
   return as_kind<Seq2Seq>(make_model(config, parameters), name_in_messages(config));
 }
 
+std::shared_ptr<TextEncoder> make_text_encoder(const ModelConfig& config, Parameters parameters) {
+  return as_kind<TextEncoder>(make_model(config, parameters), name_in_messages(config));
+}
+
 template <class Contract>
 std::shared_ptr<Contract> as_kind(const std::shared_ptr<torch::nn::Module>& model,
                                   const std::string& where) {
   if (auto found = std::dynamic_pointer_cast<Contract>(model)) return found;
-  const bool is_seq2seq = std::dynamic_pointer_cast<Seq2Seq>(model) != nullptr;
-  throw ConfigError(cat(where, ": is a ", is_seq2seq ? Seq2Seq::kKind : CausalLm::kKind, ", but a ",
-                        Contract::kKind, " is needed here; give one of that kind"));
+  throw ConfigError(cat(where, ": is a ", kind_of(*model), ", but a ", Contract::kKind,
+                        " is needed here; give one of that kind"));
 }
 template std::shared_ptr<CausalLm> as_kind(const std::shared_ptr<torch::nn::Module>&,
                                            const std::string&);
 template std::shared_ptr<Seq2Seq> as_kind(const std::shared_ptr<torch::nn::Module>&,
                                           const std::string&);
+template std::shared_ptr<TextEncoder> as_kind(const std::shared_ptr<torch::nn::Module>&,
+                                              const std::string&);
 
 void fit_to_vocabulary(ModelConfig& config, int64_t vocab_size, int64_t source_vocab_size) {
   const auto fit = [](const char* name, int64_t& size, int64_t wanted) {

@@ -22,7 +22,10 @@ std::shared_ptr<CausalLm> make_causal_lm(const ModelConfig& config,
 std::shared_ptr<Seq2Seq> make_seq2seq(const ModelConfig& config,
                                       Parameters parameters = Parameters::drawn);
 
-/// A model as the contract that the caller needs: CausalLm or Seq2Seq.
+std::shared_ptr<TextEncoder> make_text_encoder(const ModelConfig& config,
+                                               Parameters parameters = Parameters::drawn);
+
+/// A model as the contract that the caller needs: CausalLm, Seq2Seq or TextEncoder.
 /// @param where names the model in messages  @throws ConfigError if it is of another kind
 template <class Contract>
 std::shared_ptr<Contract> as_kind(const std::shared_ptr<torch::nn::Module>& model,

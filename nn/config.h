@@ -233,6 +233,26 @@ struct UniformInitConfig {
 
 using InitConfig = std::variant<Gpt2InitConfig, XavierInitConfig, UniformInitConfig>;
 
+// ---- pooling ---------------------------------------------------------------------------------
+
+/// How a text's vectors become one.
+enum class Pooling { cls, mean, max };
+template <>
+struct EnumNames<Pooling> {
+  static constexpr std::array values{std::pair{Pooling::cls, "cls"},
+                                     std::pair{Pooling::mean, "mean"},
+                                     std::pair{Pooling::max, "max"}};
+};
+
+/// The activation of the projection behind the pooling.
+enum class Pooler { none, tanh, relu };
+template <>
+struct EnumNames<Pooler> {
+  static constexpr std::array values{std::pair{Pooler::none, "none"},
+                                     std::pair{Pooler::tanh, "tanh"},
+                                     std::pair{Pooler::relu, "relu"}};
+};
+
 // ---- recurrent networks ----------------------------------------------------------------------
 
 enum class RecurrentCell { tanh, lstm, gru };

@@ -21,9 +21,9 @@ struct Capitals {
 
 template <size_t N>
 bool is_in(const Range (&ranges)[N], char32_t c) {
-  const auto* const after = std::upper_bound(
-      std::begin(ranges), std::end(ranges), c,
-      [](char32_t value, const Range& range) { return value < range.first; });
+  const auto* const after =
+      std::upper_bound(std::begin(ranges), std::end(ranges), c,
+                       [](char32_t value, const Range& range) { return value < range.first; });
   return after != std::begin(ranges) && c <= (after - 1)->second;
 }
 

@@ -9,7 +9,7 @@ namespace zoo {
 
 struct BertTextOptions {
   bool lowercase = true;
-  bool strip_accents = true;      ///< decompose (NFD) and drop marks without a width of their own
+  bool strip_accents = true;     ///< decompose (NFD) and drop marks without a width of their own
   bool split_ideographs = true;  ///< each CJK ideograph is a word
 };
 

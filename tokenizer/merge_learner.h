@@ -1,6 +1,6 @@
 #pragma once
-// The merging that BPE and WordPiece learn by (Sennrich et al. 2016, algorithm 1): words are rows of
-// symbols, and again and again the most frequent pair of neighbours becomes one symbol.
+// The merging that BPE and WordPiece learn by (Sennrich et al. 2016, algorithm 1): words are rows
+// of symbols, and again and again the most frequent pair of neighbours becomes one symbol.
 
 #include <cstdint>
 #include <functional>
@@ -26,8 +26,7 @@ class MergeLearner {
   /// symbols.
   /// @param make the symbol that replaces a pair; nothing: the pair is never to be merged
   /// @return false if no pair occurs min_frequency times
-  bool merge_best(int64_t min_frequency,
-                  const std::function<std::optional<int32_t>(Pair)>& make);
+  bool merge_best(int64_t min_frequency, const std::function<std::optional<int32_t>(Pair)>& make);
 
  private:
   /// A pair that waits to be merged, in the words where it newly came up.

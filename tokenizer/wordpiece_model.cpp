@@ -53,8 +53,9 @@ void add_roles(WordPieceModel& model, const fs::path& path) {
       model.added.push_back({.content = model.pieces[static_cast<size_t>(id)], .id = id});
   }
   if (!model.roles.unk)
-    throw FormatError(cat(utf8(path), ": has no unknown token, such as [UNK]; WordPiece needs one "
-                                      "for words that it cannot cut"));
+    throw FormatError(cat(utf8(path),
+                          ": has no unknown token, such as [UNK]; WordPiece needs one "
+                          "for words that it cannot cut"));
 }
 
 void require(bool holds, const fs::path& path, const char* key, const nlohmann::json& found,
@@ -72,9 +73,10 @@ WordPieceModel read_vocab_txt(const fs::path& path) {
     throw FormatError(utf8(path) + ": is empty; a vocab.txt has a token a line");
   TextMap<size_t> lines;
   for (size_t id = 0; id < model.pieces.size(); ++id)
-    if (const auto [other, is_new] = lines.emplace(model.pieces[id], id); !is_new && !model.pieces[id].empty())
-      throw FormatError(cat(utf8(path), ":", id + 1, ": \"", model.pieces[id],
-                            "\" stands in line ", other->second + 1, " already"));
+    if (const auto [other, is_new] = lines.emplace(model.pieces[id], id);
+        !is_new && !model.pieces[id].empty())
+      throw FormatError(cat(utf8(path), ":", id + 1, ": \"", model.pieces[id], "\" stands in line ",
+                            other->second + 1, " already"));
   const fs::path folder = path.parent_path(), config = folder / "tokenizer_config.json";
   if (fs::exists(config))
     model.text = read_text_options(parse_large_json(read_file(config), utf8(config)),
@@ -105,9 +107,8 @@ WordPieceModel wordpiece_model_from_json(const nlohmann::json& json, const fs::p
                     model.added);
   add_roles(model, path);
   const nlohmann::json& unknown = json_member(source, "unk_token");
-  require(unknown.is_null() ||
-              unknown == model.pieces[static_cast<size_t>(*model.roles.unk)],
-          path, "model/unk_token", unknown, "the folder's unk_token");
+  require(unknown.is_null() || unknown == model.pieces[static_cast<size_t>(*model.roles.unk)], path,
+          "model/unk_token", unknown, "the folder's unk_token");
   return model;
 }
 
@@ -135,8 +136,8 @@ void write_wordpiece_files(const WordPieceModel& model, const fs::path& folder) 
         << R"(,"pre_tokenizer":{"type":"BertPreTokenizer"},"post_processor":)" << frame.dump()
         << R"(,"decoder":)" << decoder.dump() << R"(,"model":{"type":"WordPiece","unk_token":)"
         << Json(piece(*model.roles.unk)).dump() << R"(,"continuing_subword_prefix":)"
-        << Json(model.prefix).dump()
-        << R"(,"max_input_chars_per_word":)" << model.max_characters << R"(,"vocab":)";
+        << Json(model.prefix).dump() << R"(,"max_input_chars_per_word":)" << model.max_characters
+        << R"(,"vocab":)";
     write_vocabulary(model.pieces, out);
     out << "}}\n";
   });

@@ -17,7 +17,7 @@ struct WordPieceModel {
   std::vector<AddedToken> added;
   SpecialIds roles;  ///< unk is there
   BertTextOptions text;
-  std::string prefix = "##";   ///< of pieces that go on with a word
+  std::string prefix = "##";     ///< of pieces that go on with a word
   int64_t max_characters = 100;  ///< words of more are the unknown token
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 // WordPiece as BERT uses it: Wu et al. 2016, section 4.1; Devlin et al. 2019, section 3. A word is
-// cut from the left into the longest pieces that the vocabulary has; a word that cannot be cut so is
-// the unknown token.
+// cut from the left into the longest pieces that the vocabulary has; a word that cannot be cut so
+// is the unknown token.
 
 #include <memory>
 #include <string>
@@ -45,7 +45,7 @@ class WordPieceTokenizer final : public Tokenizer {
 
   WordPieceModel model_;
   AddedTokens added_;
-  std::vector<bool> special_;  // by id
+  std::vector<bool> special_;                          // by id
   std::unordered_map<std::string_view, int32_t> ids_;  // by piece; views into model_
   // What words are cut into; those that go on with a word without their prefix.
   std::unordered_map<std::string_view, int32_t> starts_, goes_on_;

@@ -31,8 +31,8 @@ class Trainer {
     const auto wanted = static_cast<size_t>(config_.vocab_size);
     if (model_.pieces.size() > wanted)
       throw DataError(cat("tokenizer training: vocab_size ", config_.vocab_size,
-                          " is too small; at least ", model_.pieces.size(), " is needed: ",
-                          config_.special_tokens.size(),
+                          " is too small; at least ", model_.pieces.size(),
+                          " is needed: ", config_.special_tokens.size(),
                           " special tokens and the text's characters; raise vocab_size"));
     while (model_.pieces.size() < wanted &&
            learner_->merge_best(config_.min_frequency,

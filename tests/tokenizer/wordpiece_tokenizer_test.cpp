@@ -64,7 +64,8 @@ TEST_P(WordPieceGolden, IdsAndTextsEqualHuggingFaces) {
 INSTANTIATE_TEST_SUITE_P(
     Readings, WordPieceGolden,
     ::testing::Values(std::pair("uncased", BertTextOptions{}),
-                      std::pair("cased", BertTextOptions{.lowercase = false, .strip_accents = false}),
+                      std::pair("cased",
+                                BertTextOptions{.lowercase = false, .strip_accents = false}),
                       std::pair("accents", BertTextOptions{.strip_accents = false})),
     [](const auto& info) { return std::string(info.param.first); });
 
@@ -138,12 +139,12 @@ TEST(WordPiece, RefusesFilesThatAreNone) {
 }
 
 TEST(WordPieceTrainer, LearnsWhatHuggingFaceLearns) {
-  // Its ids vary from run to run, the pieces hardly: only pairs that are equally frequent may differ.
+  // Its ids vary from run to run, the pieces hardly: only pairs that are equally frequent may
+  // differ.
   WordPieceTokenizerConfig config;
   config.vocab_size = 600;
   const TempFolder folder;
-  write_file(folder / "text.txt",
-             read_file(golden("corpus.txt")) + "\ncafé naïve Größe\n");
+  write_file(folder / "text.txt", read_file(golden("corpus.txt")) + "\ncafé naïve Größe\n");
   const WordPieceModel model = train_wordpiece(config, {folder / "text.txt"});
   ASSERT_EQ(model.pieces.size(), 600U);
   EXPECT_EQ(std::vector(model.pieces.begin(), model.pieces.begin() + 5), config.special_tokens);
@@ -172,8 +173,9 @@ TEST(WordPieceTrainer, SaysWhichSizesArePossible) {  // TOK-10
   EXPECT_EQ(model.pieces[9], "aa");
   EXPECT_EQ(model.pieces[10], "ab");
   config.special_tokens = {"[PAD]"};
-  EXPECT_NE(message_of<ConfigError>([&] { train_wordpiece(config, {folder / "text.txt"}); })
-                .find("[UNK] is missing"),
+  EXPECT_NE(message_of<ConfigError>([&] {
+              train_wordpiece(config, {folder / "text.txt"});
+            }).find("[UNK] is missing"),
             std::string::npos);
 }
 
