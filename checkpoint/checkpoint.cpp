@@ -100,9 +100,18 @@ Json meaning_of(ModelConfig config) {
   return json;
 }
 
-/// Of a family's model, which ties two tables or none.
-bool ties_embeddings(const ModelConfig& config) {
-  return std::get<GptConfig>(config).tie_embeddings;
+/// Where a family's model says that its output is tied to its embedding; null without an output.
+bool* tying_of(ModelConfig& config) {
+  if (auto* gpt = std::get_if<GptConfig>(&config)) return &gpt->tie_embeddings;
+  if (auto* bert = std::get_if<BertConfig>(&config))
+    if (auto* masked_lm = std::get_if<MaskedLmHeadConfig>(&bert->head))
+      return &masked_lm->tie_embeddings;
+  return nullptr;
+}
+
+bool ties_embeddings(ModelConfig config) {
+  const bool* tying = tying_of(config);
+  return tying != nullptr && *tying;
 }
 
 // ---- weights ---------------------------------------------------------------------------------
@@ -117,12 +126,20 @@ std::vector<HfWeight> weight_table(const torch::nn::Module& model, const ModelCo
   return table;
 }
 
-/// `name` as the files have it: files of a bare model leave the family's prefix out. "" if they
-/// lack it.
+/// `name` as the files have it: files of a bare model leave the family's prefix out, older ones
+/// have other endings. "" if they lack it.
 std::string name_in_files(const WeightFiles& files, const HfFamily* family, std::string_view name) {
   if (files.contains(std::string(name))) return std::string(name);
-  if (family != nullptr && name.starts_with(family->prefix)) {
-    std::string bare(name.substr(family->prefix.size()));
+  if (family == nullptr) return "";
+  std::vector<std::string> others;
+  for (const auto& [ending, old] : family->old_endings)
+    if (name.ends_with(ending))
+      others.push_back(cat(name.substr(0, name.size() - ending.size()), old));
+  others.emplace_back(name);
+  for (const std::string& other : others) {
+    if (files.contains(other)) return other;
+    if (!other.starts_with(family->prefix)) continue;
+    std::string bare = other.substr(family->prefix.size());
     if (files.contains(bare)) return bare;
   }
   return "";
@@ -136,8 +153,7 @@ void untie_if_output_differs(ModelConfig& config, const WeightFiles& files,
   const std::string embedding = name_in_files(files, family, family->embedding);
   const std::string output = name_in_files(files, family, family->output);
   if (embedding.empty() || output.empty()) return;
-  if (!at::equal(files.tensor(embedding), files.tensor(output)))
-    std::get<GptConfig>(config).tie_embeddings = false;
+  if (!at::equal(files.tensor(embedding), files.tensor(output))) *tying_of(config) = false;
 }
 
 /// One parameter and the tensors it is made of.

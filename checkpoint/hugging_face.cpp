@@ -8,7 +8,8 @@
 namespace zoo {
 
 const std::vector<HfFamily>& hf_families() {
-  static const std::vector<HfFamily> families = {hf_gpt2(), hf_llama(), hf_qwen3()};
+  static const std::vector<HfFamily> families = {hf_gpt2(), hf_llama(), hf_qwen3(), hf_bert(),
+                                                 hf_distilbert()};
   return families;
 }
 

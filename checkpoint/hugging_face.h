@@ -23,16 +23,20 @@ struct HfWeight {
 };
 
 struct HfFamily {
-  std::string_view model_type;    ///< config.json's "model_type"
-  std::string_view architecture;  ///< the class with the language-model head
+  std::string_view model_type;  ///< config.json's "model_type"
+  /// The class with the language-model head; write_config() may name another.
+  std::string_view architecture;
   std::string_view prefix;  ///< of all names but the output's; files of the bare model lack it
-  std::string_view embedding, output;     ///< the two names that may be tied
-  std::vector<std::string_view> buffers;  ///< endings of names that are not parameters
+  std::string_view embedding, output;  ///< the two names that may be tied
+  /// Endings of names that may stand in a file without being parameters of the model.
+  std::vector<std::string_view> buffers;
   /// @throws FormatError for values out of bounds, DataError for what our model cannot compute
   ModelConfig (*read_config)(const Json& json, const std::string& where);
   /// config.json without the special tokens' ids; nothing if the family has no such shape.
   std::optional<Json> (*write_config)(const ModelConfig& config);
   std::vector<HfWeight> (*weights)(const ModelConfig& config);
+  /// Endings of names, and what older files have in their place.
+  std::vector<std::pair<std::string_view, std::string_view>> old_endings = {};
 };
 
 const std::vector<HfFamily>& hf_families();
@@ -44,6 +48,8 @@ const HfFamily* hf_family_for(const ModelConfig& config);
 const HfFamily& hf_gpt2();
 const HfFamily& hf_llama();
 const HfFamily& hf_qwen3();
+const HfFamily& hf_bert();
+const HfFamily& hf_distilbert();
 
 /// A row of a family's table; "*" stands for the layer.
 struct HfRow {

@@ -11,8 +11,7 @@ Bert::Bert(const BertConfig& config) : config_(config) {
     throw ConfigError(cat("model \"bert\": ", problem));
   };
   if (const std::string problem = config.check(); !problem.empty()) fail(problem);
-  if (config.vocab_size == 0)
-    fail("vocab_size is 0; set it, or give a tokenizer that decides it");
+  if (config.vocab_size == 0) fail("vocab_size is 0; set it, or give a tokenizer that decides it");
   const int64_t d_model = config.d_model, num_heads = config.block.attention.num_heads;
   const auto linear = [&](const char* name, int64_t out, bool with_bias = true) {
     return register_module(name, Linear(d_model, out, with_bias));
@@ -59,8 +58,8 @@ Tensor Bert::encode(const TextBatch& batch, Tap* tap) {
   const int64_t length = batch.tokens.size(1);
   require_shape(batch.lengths, {batch.tokens.size(0)}, "lengths");
   if (length > config_.max_length)
-    throw ShapeError(cat("tokens: ", length, " of them exceed the model's max_length of ",
-                         config_.max_length));
+    throw ShapeError(
+        cat("tokens: ", length, " of them exceed the model's max_length of ", config_.max_length));
   const PositionSpan span{.past = 0, .length = length, .left_pad = {}};
   AttentionScope scope;
   scope.position = position.get();

@@ -48,10 +48,9 @@ BertConfig minilm() {
 
 const std::vector<Preset<BertConfig>>& presets() {
   static const std::vector<Preset<BertConfig>> all = {
-      {"bert-tiny", bert(2, 128)},    {"bert-mini", bert(4, 256)},
-      {"bert-small", bert(4, 512)},   {"bert-medium", bert(8, 512)},
-      {"bert-base", bert(12, 768)},   {"bert-large", bert(24, 1024)},
-      {"distilbert", distilbert()},   {"minilm", minilm()}};
+      {"bert-tiny", bert(2, 128)},   {"bert-mini", bert(4, 256)},  {"bert-small", bert(4, 512)},
+      {"bert-medium", bert(8, 512)}, {"bert-base", bert(12, 768)}, {"bert-large", bert(24, 1024)},
+      {"distilbert", distilbert()},  {"minilm", minilm()}};
   return all;
 }
 

@@ -63,7 +63,8 @@ using TextHeadConfig =
 struct BertConfig {
   static constexpr std::string_view kType = "bert";
   static constexpr std::string_view kAbout =
-      "Encoder that reads both ways (Devlin et al. 2019, \"BERT: Pre-training of Deep Bidirectional "
+      "Encoder that reads both ways (Devlin et al. 2019, \"BERT: Pre-training of Deep "
+      "Bidirectional "
       "Transformers\", section 3), with every part chosen by config";
   int64_t vocab_size = 0;
   int64_t max_length = 512;

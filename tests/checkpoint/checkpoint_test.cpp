@@ -192,7 +192,7 @@ TEST(HuggingFaceConfig, RefusesWhatOurModelCannotCompute) {
   expect("n_head", 0, "config.json#/n_head: must be >= 1, found 0");
   expect("n_head", 3, "num_heads 3 does not divide d_model 8");
   expect("n_embd", 1'000, "other shape");
-  expect("model_type", "bert", "model_type: found \"bert\"; this version opens gpt2");
+  expect("model_type", "rwkv", "model_type: found \"rwkv\"; this version opens gpt2");
   expect("eos_token_id", "x", "eos_token_id: expected an id, found the string \"x\"");
   EXPECT_EQ(refusal([](Json& json) { json.erase("model_type"); }), "")
       << "old files name the class only";

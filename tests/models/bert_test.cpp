@@ -1,5 +1,5 @@
-// BERT against Hugging Face's in float64 (tests/golden/models/bert.py), and what must hold for every
-// variant of it.
+// BERT against Hugging Face's in float64 (tests/golden/models/bert.py), and what must hold for
+// every variant of it.
 
 #include "models/bert.h"
 
@@ -116,9 +116,11 @@ TEST_P(EveryBert, RowsOfABatchEqualSingleRows) {  // KVP-1
   const std::vector<Tensor> together = outputs(batch_);
   for (int64_t row = 0; row < 3; ++row) {
     const int64_t length = batch_.lengths[row].item<int64_t>();
-    const auto cut = [&](const Tensor& rows) { return rows.narrow(0, row, 1).narrow(1, 0, length); };
-    const std::vector<Tensor> alone = outputs(
-        {cut(batch_.tokens), cut(batch_.segments), batch_.lengths.narrow(0, row, 1)});
+    const auto cut = [&](const Tensor& rows) {
+      return rows.narrow(0, row, 1).narrow(1, 0, length);
+    };
+    const std::vector<Tensor> alone =
+        outputs({cut(batch_.tokens), cut(batch_.segments), batch_.lengths.narrow(0, row, 1)});
     for (size_t i = 0; i < 3; ++i)
       EXPECT_LE(largest_difference(alone[i], together[3 * static_cast<size_t>(row) + i]), 1e-5);
   }
@@ -238,19 +240,19 @@ TEST(Bert, OutputsAndGradientsEqualHuggingFaces) {
       use(name, part, golden.tensor(name));
     }
   };
-  for_each_pair("w.", [](const std::string&, Tensor ours, const Tensor& theirs) {
-    ours.copy_(theirs);
-  });
+  for_each_pair("w.",
+                [](const std::string&, Tensor ours, const Tensor& theirs) { ours.copy_(theirs); });
   const TextBatch batch{golden.tensor("x.tokens"), golden.tensor("x.segments"),
                         golden.tensor("x.lengths")};
   const Tensor real = (torch::arange(7) < batch.lengths.unsqueeze(1)).unsqueeze(2);
   Tap tap{.want_attention = false, .want_hidden = true, .attention = {}, .hidden = {}};
   const Tensor hidden = model.encode(batch, &tap);
   for (size_t layer = 0; layer < 3; ++layer)
-    EXPECT_LE(largest_difference(tap.hidden[layer] * real,
-                                 golden.tensor(cat("y.hidden", layer)) * real),
-              1e-12);
-  EXPECT_LE(largest_difference(model.pool(hidden, batch.lengths), golden.tensor("y.pooled")), 1e-12);
+    EXPECT_LE(
+        largest_difference(tap.hidden[layer] * real, golden.tensor(cat("y.hidden", layer)) * real),
+        1e-12);
+  EXPECT_LE(largest_difference(model.pool(hidden, batch.lengths), golden.tensor("y.pooled")),
+            1e-12);
   const Tensor tokens = model.logits(hidden, batch.lengths);
   const Tensor pairs = model.next_sentence_logits(hidden, batch.lengths);
   EXPECT_LE(largest_difference(tokens * real, golden.tensor("y.tokens") * real), 1e-12);
@@ -286,8 +288,9 @@ TEST(Bert, RefusesWhatDoesNotFit) {
                ShapeError);
   EXPECT_THROW(model.next_sentence_logits(torch::zeros({1, 2, 8}), torch::tensor({2})),
                ConfigError);
-  EXPECT_NE(testing::message_of<ConfigError>([&] { make_causal_lm(tiny()); })
-                .find("is a text encoder, but a language model is needed"),
+  EXPECT_NE(testing::message_of<ConfigError>([&] {
+              make_causal_lm(tiny());
+            }).find("is a text encoder, but a language model is needed"),
             std::string::npos);
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Opens folders that our save_model() wrote with Hugging Face's library and compares the logits.
 
-Each folder holds expected.safetensors: `tokens` (B, T) and our `logits` (B, T, V). Make them with
+Each folder holds expected.safetensors: `tokens` (B, T) and our `logits` (B, T, V); of encoders also what
+make_bert_goldens.py says. Make them with
     zoo_test_checkpoint --gtest_also_run_disabled_tests --gtest_filter='*WritesFoldersForPython'
 (it writes ./exports), then run: python check_export.py exports
 Fails if a logit differs by more than 1e-4 or a parameter is missing or unexpected.
@@ -11,21 +12,34 @@ import pathlib
 import sys
 
 import torch
+import transformers
 from safetensors.torch import load_file
-from transformers import AutoModelForCausalLM, GenerationConfig
 
 
 def main():
     worst = 0.0
     folders = sorted(p.parent for p in pathlib.Path(sys.argv[1]).glob("*/expected.safetensors"))
     for folder in folders:
-        model, report = AutoModelForCausalLM.from_pretrained(folder, output_loading_info=True)
-        assert not any(report.values()), f"{folder}: {report}"
-        GenerationConfig.from_pretrained(folder)
+        kind = transformers.AutoConfig.from_pretrained(folder).architectures[0]
+        model, report = getattr(transformers, kind).from_pretrained(folder, output_loading_info=True)
+        # An untied output of BERT has a bias that nothing reads.
+        unexpected = {key: set(names) - {"cls.predictions.bias"} for key, names in report.items() if names}
+        assert not any(unexpected.values()), f"{folder}: {report}"
+        transformers.GenerationConfig.from_pretrained(folder)
         expected = load_file(folder / "expected.safetensors")
+        given = {"input_ids": expected["tokens"]}
+        if "lengths" in expected:
+            given["attention_mask"] = (torch.arange(given["input_ids"].shape[1]) < expected["lengths"][:, None]).long()
+        if "segments" in expected:
+            given["token_type_ids"] = expected["segments"]
         with torch.no_grad():
-            logits = model.eval()(expected["tokens"]).logits
-        deviation = (logits - expected["logits"]).abs().max().item()
+            output = model.eval()(**given)
+        found = output[0]  # logits, or hidden states
+        wanted = expected["logits"] if "logits" in expected else expected["hidden"]
+        difference = (found - wanted).abs()
+        if "lengths" in expected and difference.dim() == 3:
+            difference = difference * given["attention_mask"].unsqueeze(2)
+        deviation = difference.max().item()
         print(f"{folder.name}: {type(model).__name__}, largest deviation {deviation:.2e}")
         worst = max(worst, deviation)
     assert folders and worst <= 1e-4, f"{len(folders)} folders, largest deviation {worst}"
