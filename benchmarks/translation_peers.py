@@ -4,8 +4,9 @@ timed as their users run them.
 
     translation_peers.py train-transformer-hf PAIRS | train-rnn-plain PAIRS | beam-hf SOURCES | beam-ct2 SOURCES
 
-PAIRS holds words that are numbers, "5 17 8<TAB>9 3 3"; SOURCES ids, a sentence a line, each with its end. Prints one JSON object: tokens (both
-sides, end tokens included, padding not) or sentences a second. Threads follow OMP_NUM_THREADS.
+PAIRS holds words that are numbers, "5 17 8<TAB>9 3 3"; SOURCES ids, a sentence a line, each with its end.
+Prints one JSON object: tokens (both sides, end tokens included, padding not) or sentences a second. Threads
+follow OMP_NUM_THREADS.
 """
 import json
 import os

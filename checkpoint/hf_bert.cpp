@@ -1,5 +1,5 @@
-// BERT (Devlin et al. 2019) and DistilBERT (Sanh et al. 2019) as Hugging Face's `transformers` stores
-// them. The class that config.json names decides the head.
+// BERT (Devlin et al. 2019) and DistilBERT (Sanh et al. 2019) as Hugging Face's `transformers`
+// stores them. The class that config.json names decides the head.
 
 #include "checkpoint/hugging_face.h"
 #include "checkpoint/known_keys.h"
@@ -12,11 +12,6 @@ namespace {
 
 void refuse_unless(bool holds, const std::string& where, const char* key, const char* allowed) {
   if (!holds) throw DataError(cat(where, "/", key, ": only ", allowed, " is supported"));
-}
-
-void refuse_quantised(const Json& json, const std::string& where) {
-  refuse_unless(!json.contains("quantization_config") || json["quantization_config"].is_null(),
-                where, "quantization_config", "null (weights that are not quantised)");
 }
 
 /// The names of the classes: id2label, or as many as num_labels says (Hugging Face's default: 2).
@@ -41,16 +36,11 @@ std::vector<std::string> read_labels(const Json& json, const std::string& where)
 }
 
 void write_labels(const TextHeadConfig& head, Json& json) {
-  std::visit(
-      [&](const auto& one) {
-        if constexpr (requires { one.labels; }) {
-          for (size_t id = 0; id < one.labels.size(); ++id) {
-            json["id2label"][std::to_string(id)] = one.labels[id];
-            json["label2id"][one.labels[id]] = id;
-          }
-        }
-      },
-      head);
+  const std::vector<std::string> labels = labels_of(head);
+  for (size_t id = 0; id < labels.size(); ++id) {
+    json["id2label"][std::to_string(id)] = labels[id];
+    json["label2id"][labels[id]] = id;
+  }
 }
 
 /// The class behind the family's name: "ForMaskedLM", "Model", …
@@ -61,8 +51,8 @@ std::string class_of(const Json& json, const std::string& family, const std::str
   const auto name = json["architectures"][0].get<std::string>();
   if (!name.starts_with(family))
     throw DataError(cat(where, "/architectures: found \"", name, "\"; allowed are ", family,
-                        "Model, ", family, "ForMaskedLM, ", family, "ForSequenceClassification and ",
-                        family, "ForTokenClassification"));
+                        "Model, ", family, "ForMaskedLM, ", family,
+                        "ForSequenceClassification and ", family, "ForTokenClassification"));
   return name.substr(family.size());
 }
 
@@ -89,17 +79,6 @@ std::string class_for(const TextHeadConfig& head) {
   if (std::holds_alternative<ClassifierHeadConfig>(head)) return "ForSequenceClassification";
   if (std::holds_alternative<TaggerHeadConfig>(head)) return "ForTokenClassification";
   return "Model";
-}
-
-double dropout_of(const TextHeadConfig& head, double otherwise) {
-  return std::visit(
-      [&](const auto& one) {
-        if constexpr (requires { one.dropout; })
-          return one.dropout;
-        else
-          return otherwise;
-      },
-      head);
 }
 
 /// Whether the blocks are BERT's, whatever their sizes.
@@ -219,7 +198,8 @@ std::optional<Json> write_bert(const ModelConfig& config) {
   theirs.hidden_act = activation_to_hf(mlp.activation);
   theirs.hidden_dropout_prob = ours->dropout.residual;
   theirs.attention_probs_dropout_prob = ours->dropout.attention;
-  theirs.classifier_dropout = dropout_of(ours->head, ours->dropout.residual);
+  theirs.classifier_dropout =
+      labels_of(ours->head).empty() ? ours->dropout.residual : dropout_of(ours->head);
   theirs.layer_norm_eps = std::get<LayerNormConfig>(ours->block.norm).eps;
   if (const auto* init = std::get_if<Gpt2InitConfig>(&ours->init))
     theirs.initializer_range = init->std;
@@ -252,8 +232,7 @@ std::vector<HfWeight> bert_weights(const ModelConfig& config) {
            {"bert.encoder.layer.*.attention.self.query.bias",
             "bert.encoder.layer.*.attention.self.key.bias",
             "bert.encoder.layer.*.attention.self.value.bias"}},
-          {"blocks.*.attention.out.weight",
-           {"bert.encoder.layer.*.attention.output.dense.weight"}},
+          {"blocks.*.attention.out.weight", {"bert.encoder.layer.*.attention.output.dense.weight"}},
           {"blocks.*.attention.out.bias", {"bert.encoder.layer.*.attention.output.dense.bias"}},
           {"blocks.*.norm1.weight", {"bert.encoder.layer.*.attention.output.LayerNorm.weight"}},
           {"blocks.*.norm1.bias", {"bert.encoder.layer.*.attention.output.LayerNorm.bias"}},
@@ -326,10 +305,10 @@ ModelConfig read_distilbert(const Json& json, const std::string& where) {
   ours.init = Gpt2InitConfig{.std = theirs.initializer_range};
   // Only its text classifier projects the pooled vector.
   ours.pooler = class_name == "ForSequenceClassification" ? Pooler::relu : Pooler::none;
-  ours.head = head_of(class_name, json,
-                      class_name == "ForTokenClassification" ? theirs.dropout
-                                                             : theirs.seq_classif_dropout,
-                      theirs.tie_word_embeddings, where);
+  ours.head =
+      head_of(class_name, json,
+              class_name == "ForTokenClassification" ? theirs.dropout : theirs.seq_classif_dropout,
+              theirs.tie_word_embeddings, where);
   if (const std::string problem = ours.check(); !problem.empty())
     throw FormatError(where + ": " + problem);
   return ours;
@@ -355,7 +334,7 @@ std::optional<Json> write_distilbert(const ModelConfig& config) {
   theirs.activation = activation_to_hf(mlp.activation);
   theirs.dropout = ours->dropout.residual;
   theirs.attention_dropout = ours->dropout.attention;
-  if (classifies) theirs.seq_classif_dropout = dropout_of(ours->head, theirs.seq_classif_dropout);
+  if (classifies) theirs.seq_classif_dropout = dropout_of(ours->head);
   if (const auto* init = std::get_if<Gpt2InitConfig>(&ours->init))
     theirs.initializer_range = init->std;
   const auto* masked_lm = masked_lm_of(*ours);
@@ -389,8 +368,7 @@ std::vector<HfWeight> distilbert_weights(const ModelConfig& config) {
           {"blocks.*.norm1.bias", {"distilbert.transformer.layer.*.sa_layer_norm.bias"}},
           {"blocks.*.feed_forward.up.weight", {"distilbert.transformer.layer.*.ffn.lin1.weight"}},
           {"blocks.*.feed_forward.up.bias", {"distilbert.transformer.layer.*.ffn.lin1.bias"}},
-          {"blocks.*.feed_forward.down.weight",
-           {"distilbert.transformer.layer.*.ffn.lin2.weight"}},
+          {"blocks.*.feed_forward.down.weight", {"distilbert.transformer.layer.*.ffn.lin2.weight"}},
           {"blocks.*.feed_forward.down.bias", {"distilbert.transformer.layer.*.ffn.lin2.bias"}},
           {"blocks.*.norm2.weight", {"distilbert.transformer.layer.*.output_layer_norm.weight"}},
           {"blocks.*.norm2.bias", {"distilbert.transformer.layer.*.output_layer_norm.bias"}},
@@ -420,13 +398,14 @@ const HfFamily& hf_bert() {
       // Position ids, a second name of the output's bias, and heads of pre-training that a file may
       // keep beside the one in use.
       .buffers = {"embeddings.position_ids", "cls.predictions.decoder.bias", "cls.predictions.bias",
-                  "pooler.dense.weight",
-                  "pooler.dense.bias", "cls.seq_relationship.weight", "cls.seq_relationship.bias"},
+                  "pooler.dense.weight", "pooler.dense.bias", "cls.seq_relationship.weight",
+                  "cls.seq_relationship.bias"},
       .read_config = read_bert,
       .write_config = write_bert,
       .weights = bert_weights,
       // TensorFlow's names, which the first files have.
-      .old_endings = {{"LayerNorm.weight", "LayerNorm.gamma"}, {"LayerNorm.bias", "LayerNorm.beta"}},
+      .old_endings = {{"LayerNorm.weight", "LayerNorm.gamma"},
+                      {"LayerNorm.bias", "LayerNorm.beta"}},
   };
   return family;
 }

@@ -51,8 +51,7 @@ ModelConfig read_config(const Json& json, const std::string& where) {
   if (!theirs.scale_attn_weights) refuse("scale_attn_weights", "true");
   if (theirs.scale_attn_by_inverse_layer_idx) refuse("scale_attn_by_inverse_layer_idx", "false");
   if (theirs.add_cross_attention) refuse("add_cross_attention", "false");
-  if (json.contains("quantization_config") && !json["quantization_config"].is_null())
-    refuse("quantization_config", "null (weights that are not quantised)");
+  refuse_quantised(json, where);
 
   GptConfig ours;
   ours.vocab_size = theirs.vocab_size;

@@ -75,8 +75,7 @@ ModelConfig read_config_of(const Json& json, const std::string& where, bool qk_n
   if (qk_norm && theirs.mlp_bias) refuse("mlp_bias", "false");
   // The norms of queries and keys have this one in nn/attention.
   if (qk_norm && theirs.rms_norm_eps != RmsNormConfig{}.eps) refuse("rms_norm_eps", "1e-6");
-  if (json.contains("quantization_config") && !json["quantization_config"].is_null())
-    refuse("quantization_config", "null (weights that are not quantised)");
+  refuse_quantised(json, where);
 
   GptConfig ours;
   ours.vocab_size = theirs.vocab_size;

@@ -38,6 +38,13 @@ const HfFamily* hf_family_for(const ModelConfig& config) {
   return nullptr;
 }
 
+void refuse_quantised(const Json& json, const std::string& where) {
+  if (json.contains("quantization_config") && !json["quantization_config"].is_null())
+    throw DataError(where +
+                    "/quantization_config: only null (weights that are not quantised) is "
+                    "supported");
+}
+
 std::vector<HfWeight> expand_table(const std::vector<HfRow>& table, int64_t num_layers) {
   const auto in_layer = [](std::string_view pattern, int64_t layer) {
     std::string name(pattern);

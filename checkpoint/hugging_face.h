@@ -51,6 +51,9 @@ const HfFamily& hf_qwen3();
 const HfFamily& hf_bert();
 const HfFamily& hf_distilbert();
 
+/// @throws DataError if config.json says that the weights are quantised
+void refuse_quantised(const Json& json, const std::string& where);
+
 /// A row of a family's table; "*" stands for the layer.
 struct HfRow {
   std::string_view ours;

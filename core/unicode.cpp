@@ -12,23 +12,13 @@ namespace zoo {
 
 namespace {
 
-using Range = std::pair<char32_t, char32_t>;
-
-template <size_t N>
-bool is_in(const Range (&ranges)[N], char32_t code_point) {
-  const auto* const after =
-      std::upper_bound(std::begin(ranges), std::end(ranges), code_point,
-                       [](char32_t value, const Range& range) { return value < range.first; });
-  return after != std::begin(ranges) && code_point <= (after - 1)->second;
-}
-
 utf8proc_category_t category(char32_t code_point) {
   return utf8proc_category(static_cast<utf8proc_int32_t>(code_point));
 }
 
 /// Letters with case, and what Unicode counts as such: Other_Lowercase and Other_Uppercase.
 bool is_cased(char32_t c) {
-  static constexpr Range kOthers[] = {
+  static constexpr CharRange kOthers[] = {
       {0xAA, 0xAA},       {0xBA, 0xBA},       {0x2B0, 0x2B8},     {0x2C0, 0x2C1},
       {0x2E0, 0x2E4},     {0x345, 0x345},     {0x37A, 0x37A},     {0x10FC, 0x10FC},
       {0x1D2C, 0x1D6A},   {0x1D78, 0x1D78},   {0x1D9B, 0x1DBF},   {0x2071, 0x2071},
@@ -49,7 +39,7 @@ bool is_cased(char32_t c) {
 
 /// Characters that the search for a neighbour with case looks through (Case_Ignorable).
 bool is_case_ignorable(char32_t c) {
-  static constexpr Range kInsideWords[] = {
+  static constexpr CharRange kInsideWords[] = {
       // Word_Break: MidLetter, MidNumLet, Single_Quote
       {0x27, 0x27},     {0x2E, 0x2E},     {0x3A, 0x3A},     {0xB7, 0xB7},
       {0x387, 0x387},   {0x55F, 0x55F},   {0x5F4, 0x5F4},   {0x2018, 0x2019},
@@ -86,6 +76,13 @@ bool is_ascii(std::string_view text) {
 char lower_ascii(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 
 }  // namespace
+
+bool is_in(std::span<const CharRange> ranges, char32_t code_point) {
+  const auto after =
+      std::upper_bound(ranges.begin(), ranges.end(), code_point,
+                       [](char32_t value, const CharRange& range) { return value < range.first; });
+  return after != ranges.begin() && code_point <= (after - 1)->second;
+}
 
 bool is_white_space(char32_t c) {
   if (c < 0x80) return c == ' ' || (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x1F);

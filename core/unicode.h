@@ -3,12 +3,19 @@
 // and 5.18). Texts are UTF-8; bytes that are none stay as they are.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/utf8.h"
 
 namespace zoo {
+
+/// The first and the last character of a range.
+using CharRange = std::pair<char32_t, char32_t>;
+/// Whether one of the ranges, which are in order and apart, has the character.
+bool is_in(std::span<const CharRange> ranges, char32_t code_point);
 
 /// What Python's str.isspace() holds for white space: Unicode's property and U+001C … U+001F.
 bool is_white_space(char32_t code_point);

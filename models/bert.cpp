@@ -39,14 +39,12 @@ Bert::Bert(const BertConfig& config) : config_(config) {
     output_bias = register_parameter("output_bias", torch::zeros({config.vocab_size}));
     if (masked_lm->next_sentence) next_sentence = linear("next_sentence", 2);
   }
-  const auto classify = [&](const auto& head) {
-    if constexpr (requires { head.labels; }) {
-      if (head.labels.empty())
-        fail("head.labels is empty; name the classes, or give data that decide them");
-      classifier = linear("classifier", std::ssize(head.labels));
-    }
-  };
-  std::visit(classify, config.head);
+  if (std::holds_alternative<ClassifierHeadConfig>(config.head) ||
+      std::holds_alternative<TaggerHeadConfig>(config.head)) {
+    const int64_t count = std::ssize(labels_of(config.head));
+    if (count == 0) fail("head.labels is empty; name the classes, or give data that decide them");
+    classifier = linear("classifier", count);
+  }
 }
 
 Tensor Bert::drop(const Tensor& x, double rate) const {
@@ -104,10 +102,11 @@ Tensor Bert::logits(const Tensor& hidden, const Tensor& lengths) {
     const Tensor x = transform_norm->forward(activate(transform->forward(hidden), activation));
     return project(x, output ? output->weight : token_embedding->weight, output_bias);
   }
-  if (const auto* tagger = std::get_if<TaggerHeadConfig>(&config_.head))
-    return classifier->forward(drop(hidden, tagger->dropout));
-  if (const auto* one = std::get_if<ClassifierHeadConfig>(&config_.head))
-    return classifier->forward(drop(pool(hidden, lengths), one->dropout));
+  if (classifier) {
+    const bool is_tagger = std::holds_alternative<TaggerHeadConfig>(config_.head);
+    const Tensor read = is_tagger ? hidden : pool(hidden, lengths);
+    return classifier->forward(drop(read, dropout_of(config_.head)));
+  }
   throw ConfigError(
       "model \"bert\": has no head, only vectors; train one, or open a checkpoint that has it");
 }
@@ -120,16 +119,8 @@ Tensor Bert::next_sentence_logits(const Tensor& hidden, const Tensor& lengths) {
 
 std::shared_ptr<TextEncoder> Bert::replica() const {
   const DropoutConfig& dropout = config_.dropout;
-  const double of_head = std::visit(
-      [](const auto& head) {
-        if constexpr (requires { head.dropout; })
-          return head.dropout;
-        else
-          return 0.0;
-      },
-      config_.head);
-  const bool draws =
-      dropout.embedding > 0 || dropout.attention > 0 || dropout.residual > 0 || of_head > 0;
+  const bool draws = dropout.embedding > 0 || dropout.attention > 0 || dropout.residual > 0 ||
+                     dropout_of(config_.head) > 0;
   return draws ? nullptr : std::make_shared<Bert>(config_);
 }
 

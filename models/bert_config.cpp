@@ -4,6 +4,18 @@
 
 namespace zoo {
 
+std::vector<std::string> labels_of(const TextHeadConfig& head) {
+  if (const auto* classifier = std::get_if<ClassifierHeadConfig>(&head)) return classifier->labels;
+  if (const auto* tagger = std::get_if<TaggerHeadConfig>(&head)) return tagger->labels;
+  return {};
+}
+
+double dropout_of(const TextHeadConfig& head) {
+  if (const auto* classifier = std::get_if<ClassifierHeadConfig>(&head)) return classifier->dropout;
+  if (const auto* tagger = std::get_if<TaggerHeadConfig>(&head)) return tagger->dropout;
+  return 0;
+}
+
 std::string BertConfig::check() const {
   const auto* masked_lm = std::get_if<MaskedLmHeadConfig>(&head);
   if (masked_lm != nullptr && masked_lm->next_sentence && segments < 2)

@@ -58,6 +58,11 @@ struct NoHeadConfig {
 using TextHeadConfig =
     std::variant<MaskedLmHeadConfig, ClassifierHeadConfig, TaggerHeadConfig, NoHeadConfig>;
 
+/// The names of a head's classes or tags; none of other heads.
+std::vector<std::string> labels_of(const TextHeadConfig& head);
+/// The dropout rate of a classifier or a tagger; 0 of other heads.
+double dropout_of(const TextHeadConfig& head);
+
 // ---- the model -------------------------------------------------------------------------------
 
 struct BertConfig {

@@ -97,6 +97,14 @@ void add_feed_forward(Collector& parameters, const FeedForwardConfig& config, co
   parameters.linear("feed_forward", "feed_forward.down", "D", "F", s.d_model, s.d_ff, bias);
 }
 
+/// A block without attention to a source.
+void add_block(Collector& parameters, const BlockConfig& block, const Sizes& s) {
+  parameters.norm(block.norm, "norm1", "D", s.d_model);
+  add_attention(parameters, block.attention, s);
+  parameters.norm(block.norm, "norm2", "D", s.d_model);
+  add_feed_forward(parameters, block.feed_forward, s);
+}
+
 std::vector<ParameterCost> costs(const GptConfig& config) {
   const BlockConfig& block = config.block;
   const Sizes s = sizes_of(block, config.d_model);
@@ -106,10 +114,7 @@ std::vector<ParameterCost> costs(const GptConfig& config) {
     parameters.add("position", "position.weight", "(N, D)", {config.max_length, s.d_model});
 
   parameters.enter("blocks.*.", config.num_layers);
-  parameters.norm(block.norm, "norm1", "D", s.d_model);
-  add_attention(parameters, block.attention, s);
-  parameters.norm(block.norm, "norm2", "D", s.d_model);
-  add_feed_forward(parameters, block.feed_forward, s);
+  add_block(parameters, block, s);
 
   parameters.enter("", 1);
   if (block.placement == NormPlacement::pre)
@@ -135,10 +140,7 @@ std::vector<ParameterCost> costs(const TransformerConfig& config) {
   }
 
   parameters.enter("encoder_blocks.*.", config.encoder_layers);
-  parameters.norm(block.norm, "norm1", "D", s.d_model);
-  add_attention(parameters, block.attention, s);
-  parameters.norm(block.norm, "norm2", "D", s.d_model);
-  add_feed_forward(parameters, block.feed_forward, s);
+  add_block(parameters, block, s);
   parameters.enter("", 1);
   if (pre) parameters.norm(block.norm, "encoder_norm", "D", s.d_model);
 
@@ -156,17 +158,6 @@ std::vector<ParameterCost> costs(const TransformerConfig& config) {
   return parameters.take();
 }
 
-int64_t count_labels(const BertConfig& config) {
-  return std::visit(
-      [](const auto& head) -> int64_t {
-        if constexpr (requires { head.labels; })
-          return std::ssize(head.labels);
-        else
-          return 0;
-      },
-      config.head);
-}
-
 std::vector<ParameterCost> costs(const BertConfig& config) {
   const BlockConfig& block = config.block;
   const Sizes s = sizes_of(block, config.d_model);
@@ -179,10 +170,7 @@ std::vector<ParameterCost> costs(const BertConfig& config) {
   if (config.embedding_norm) parameters.norm(block.norm, "embedding_norm", "D", s.d_model);
 
   parameters.enter("blocks.*.", config.num_layers);
-  parameters.norm(block.norm, "norm1", "D", s.d_model);
-  add_attention(parameters, block.attention, s);
-  parameters.norm(block.norm, "norm2", "D", s.d_model);
-  add_feed_forward(parameters, block.feed_forward, s);
+  add_block(parameters, block, s);
 
   parameters.enter("", 1);
   if (block.placement == NormPlacement::pre)
@@ -199,7 +187,8 @@ std::vector<ParameterCost> costs(const BertConfig& config) {
     parameters.add("output", "output_bias", "(V)", {config.vocab_size});
     if (masked_lm->next_sentence) head("next_sentence", "2", 2);
   }
-  if (const int64_t labels = count_labels(config); labels > 0) head("classifier", "C", labels);
+  if (const int64_t labels = std::ssize(labels_of(config.head)); labels > 0)
+    head("classifier", "C", labels);
   return parameters.take();
 }
 
@@ -300,7 +289,8 @@ Letters letters(const BertConfig& config) {
   Letters all = {{"V", config.vocab_size}, {"N", config.max_length}, {"S", config.segments},
                  {"L", config.num_layers}, {"D", s.d_model},         {"H", s.heads},
                  {"G", s.kv_heads},        {"E", s.head_dim},        {"F", s.d_ff}};
-  if (const int64_t labels = count_labels(config); labels > 0) all.emplace_back("C", labels);
+  if (const int64_t labels = std::ssize(labels_of(config.head)); labels > 0)
+    all.emplace_back("C", labels);
   return all;
 }
 

@@ -106,14 +106,15 @@ __attribute__((always_inline)) inline void tile(const StreamProblem& p, const fl
 template <int Width, int Outs, bool IsFirst>
 __attribute__((always_inline)) inline void tile_of(int64_t rows, const StreamProblem& p,
                                                    const float* packed, int64_t row, int64_t o) {
+  constexpr int kMost = kRows<Width>;
   const auto if_equal = [&]<int Rows>(std::integral_constant<int, Rows>)
       __attribute__((always_inline)) {
     if (rows == Rows) tile<Width, Rows, Outs, IsFirst>(p, packed, row, o);
   };
-  if_equal(std::integral_constant<int, kRows<Width>>());
+  if_equal(std::integral_constant<int, kMost>());
   if_equal(std::integral_constant<int, 1>());
   if_equal(std::integral_constant<int, 2>());
-  if constexpr (kRows < Width >> 3) {
+  if constexpr (kMost > 3) {
     if_equal(std::integral_constant<int, 3>());
     if_equal(std::integral_constant<int, 4>());
     if_equal(std::integral_constant<int, 5>());

@@ -1,7 +1,6 @@
 #include "tokenizer/bert_text.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 #include <utility>
 
@@ -11,21 +10,12 @@ namespace zoo {
 
 namespace {
 
-using Range = std::pair<char32_t, char32_t>;
 struct Capitals {
   char32_t first, last;
   int32_t distance;
 };
 
 #include "tokenizer/bert_characters.inc"
-
-template <size_t N>
-bool is_in(const Range (&ranges)[N], char32_t c) {
-  const auto* const after =
-      std::upper_bound(std::begin(ranges), std::end(ranges), c,
-                       [](char32_t value, const Range& range) { return value < range.first; });
-  return after != std::begin(ranges) && c <= (after - 1)->second;
-}
 
 /// The canonical decomposition, but for characters that the reference leaves as they are.
 std::u32string decomposed(std::u32string_view text) {

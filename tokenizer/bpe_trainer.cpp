@@ -1,17 +1,12 @@
 #include "tokenizer/bpe_trainer.h"
 
 #include <algorithm>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "core/error.h"
-#include "core/text.h"
-#include "core/utf8.h"
 #include "tokenizer/byte_alphabet.h"
 #include "tokenizer/gpt2_split.h"
-#include "tokenizer/merge_learner.h"
-#include "tokenizer/word_cache.h"
+#include "tokenizer/trained_pieces.h"
 
 namespace zoo {
 
@@ -19,26 +14,17 @@ namespace {
 
 class Trainer {
  public:
-  Trainer(const BpeTokenizerConfig& config, const std::vector<fs::path>& files) : config_(config) {
-    add_special_tokens();
-    for (const std::string& character : byte_alphabet()) byte_order_.push_back(character);
-    // Hugging Face orders the alphabet by code point, which is the order of its UTF-8.
-    std::sort(byte_order_.begin(), byte_order_.end());
-    for (const std::string& character : byte_order_) add_piece(character);
-    learner_.emplace(count_words(files));
-  }
+  explicit Trainer(const BpeTokenizerConfig& config) : config_(config) {}
 
-  BpeModel run() {
-    const auto wanted = static_cast<size_t>(config_.vocab_size);
-    while (model_.pieces.size() < wanted &&
-           learner_->merge_best(config_.min_frequency,
-                                [&](MergeLearner::Pair pair) { return merge(pair); })) {
-    }
-    if (model_.pieces.size() < wanted)
-      throw DataError(cat("tokenizer training: vocab_size ", config_.vocab_size,
-                          " is more than the text can fill; the largest possible size is ",
-                          model_.pieces.size(), " (with min_frequency ", config_.min_frequency,
-                          "); lower vocab_size or train on more text"));
+  BpeModel run(const std::vector<fs::path>& files) {
+    add_special_tokens();
+    std::vector<std::string> alphabet(byte_alphabet().begin(), byte_alphabet().end());
+    // Hugging Face orders the alphabet by code point, which is the order of its UTF-8.
+    std::sort(alphabet.begin(), alphabet.end());
+    for (const std::string& character : alphabet) pieces_.add(character);
+    pieces_.fill(config_.vocab_size, config_.min_frequency, rows_of(files),
+                 [&](MergeLearner::Pair pair) { return merge(pair); });
+    model_.pieces = pieces_.take();
     return std::move(model_);
   }
 
@@ -50,75 +36,48 @@ class Trainer {
         throw ConfigError(cat("tokenizer/special_tokens: \"", token,
                               "\" is the token of a byte; use a longer text such as \"<|", token,
                               "|>\""));
-      special_.insert(add_piece(token));
-      model_.added.push_back({.content = token, .id = ids_.at(token)});
+      model_.added.push_back({.content = token, .id = pieces_.add(token)});
     }
     const auto least = static_cast<int64_t>(256 + config_.special_tokens.size());
     if (config_.vocab_size < least)
       throw ConfigError(cat("tokenizer/vocab_size: found ", config_.vocab_size, "; at least ",
                             least, " is needed: 256 bytes and ", config_.special_tokens.size(),
                             " special tokens"));
-    model_.roles = conventional_roles([&](std::string_view name) -> std::optional<int64_t> {
-      const auto found = ids_.find(name);
-      return found == ids_.end() ? std::nullopt : std::optional<int64_t>(found->second);
-    });
+    model_.roles = conventional_roles([&](std::string_view name) { return pieces_.find(name); });
   }
 
-  /// The id of `piece`, which is added if it is new.
-  int32_t add_piece(const std::string& piece) {
-    const auto [entry, is_new] = ids_.emplace(piece, static_cast<int32_t>(model_.pieces.size()));
-    if (is_new) model_.pieces.push_back(piece);
-    return entry->second;
-  }
-
-  std::vector<MergeLearner::Word> count_words(const std::vector<fs::path>& files) const {
-    TextMap<int64_t> counts;
-    for (const fs::path& path : files) {
-      const MappedFile file(path);
-      for_each_gpt2_word(file.text(), [&](std::string_view word) {
-        const auto entry = counts.find(word);
-        if (entry == counts.end())
-          counts.emplace(word, 1);
-        else
-          ++entry->second;
-      });
-    }
-    std::vector<MergeLearner::Word> words;
-    words.reserve(counts.size());
-    for (const auto& [text, count] : counts) {
+  std::vector<MergeLearner::Word> rows_of(const std::vector<fs::path>& files) const {
+    std::vector<MergeLearner::Word> rows;
+    for (const auto& [text, count] : count_words(
+             files, [](std::string_view part, const auto&use) { for_each_gpt2_word(part, use); })) {
       MergeLearner::Word word{{}, count};
       word.symbols.reserve(text.size());
       for (const char c : text)
-        word.symbols.push_back(ids_.at(byte_alphabet()[static_cast<unsigned char>(c)]));
-      words.push_back(std::move(word));
+        word.symbols.push_back(pieces_.id_of(byte_alphabet()[static_cast<unsigned char>(c)]));
+      rows.push_back(std::move(word));
     }
-    return words;
+    return rows;
   }
 
   /// The token that replaces two; none if text would become a special token.
   std::optional<int32_t> merge(MergeLearner::Pair pair) {
-    const auto piece = [&](int32_t id) { return model_.pieces[static_cast<size_t>(id)]; };
-    const std::string merged = piece(pair.first) + piece(pair.second);
-    if (const auto known = ids_.find(merged);
-        known != ids_.end() && special_.contains(known->second))
-      return std::nullopt;
-    const int32_t result = add_piece(merged);
+    const std::string merged = pieces_[pair.first] + pieces_[pair.second];
+    const auto known = pieces_.find(merged);
+    if (known && *known < std::ssize(config_.special_tokens)) return std::nullopt;
+    const int32_t result = pieces_.add(merged);
     model_.merges.push_back({pair.first, pair.second, result});
     return result;
   }
 
   const BpeTokenizerConfig& config_;
   BpeModel model_;
-  std::vector<std::string> byte_order_;
-  TextMap<int32_t> ids_;
-  std::unordered_set<int32_t> special_;
-  std::optional<MergeLearner> learner_;
+  TrainedPieces pieces_;
 };
 
 }  // namespace
 
 BpeModel train_bpe(const BpeTokenizerConfig& config, const std::vector<fs::path>& files) {
-  return Trainer(config, files).run();
+  return Trainer(config).run(files);
 }
 
 }  // namespace zoo

@@ -1,5 +1,5 @@
-// Hugging Face's BERT and DistilBERT folders (tests/golden/checkpoint/make_bert_goldens.py), read and
-// written.
+// Hugging Face's BERT and DistilBERT folders (tests/golden/checkpoint/make_bert_goldens.py), read
+// and written.
 
 #include <gtest/gtest.h>
 
@@ -25,8 +25,8 @@ void expect_golden(TextEncoder& model, const std::string& name) {
   const auto has = [&](const char* key) { return expected.tensors().contains(key); };
   TextBatch batch{expected.tensor("tokens"), {}, expected.tensor("lengths")};
   if (has("segments")) batch.segments = expected.tensor("segments");
-  const Tensor real = (torch::arange(batch.tokens.size(1)) < batch.lengths.unsqueeze(1))
-                          .unsqueeze(2);  // (B, T, 1)
+  const Tensor real =
+      (torch::arange(batch.tokens.size(1)) < batch.lengths.unsqueeze(1)).unsqueeze(2);  // (B, T, 1)
   const auto expect_near = [&](const char* key, const Tensor& found) {
     if (!has(key)) return;
     Tensor difference = found - expected.tensor(key);

@@ -5,13 +5,12 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "checkpoint/safetensors.h"
 #include "models/cost.h"
 #include "models/zoo.h"
 #include "nn/pooling.h"
 #include "tests/support/message_of.h"
+#include "tests/support/parameter_shapes.h"
 
 namespace zoo {
 namespace {
@@ -158,20 +157,9 @@ TEST_P(EveryBert, EveryParameterGetsAGradientAndCostsAreExact) {
   if (model_->next_sentence)
     sum = sum + model_->next_sentence_logits(hidden, batch_.lengths).logsumexp(-1).sum();
   sum.backward();
-  std::map<std::string, std::vector<int64_t>> built, predicted;
-  for (const auto& item : model_->named_parameters()) {
-    built[item.key()] = item.value().sizes().vec();
+  for (const auto& item : model_->named_parameters())
     EXPECT_TRUE(item.value().grad().defined()) << item.key();
-  }
-  for (const ParameterCost& parameter : parameter_costs(GetParam().config)) {
-    const size_t star = parameter.name.find('*');
-    for (int64_t copy = 0; copy < parameter.copies; ++copy) {
-      std::string name = parameter.name;
-      if (star != std::string::npos) name.replace(star, 1, std::to_string(copy));
-      predicted[name] = parameter.shape;
-    }
-  }
-  EXPECT_EQ(predicted, built);
+  EXPECT_EQ(testing::predicted_parameters(GetParam().config), testing::built_parameters(*model_));
 }
 
 TEST_P(EveryBert, ReadsBothWays) {

@@ -4,33 +4,17 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "models/zoo.h"
+#include "tests/support/parameter_shapes.h"
 
 namespace zoo {
 namespace {
 
-std::map<std::string, std::vector<int64_t>> built_parameters(const GptConfig& config) {
-  std::map<std::string, std::vector<int64_t>> shapes;
-  // Allocated, not drawn: pages that nobody touches cost nothing, even for gpt2-xl.
-  const auto model = make_causal_lm(config, Parameters::allocated);
-  for (const auto& entry : model->named_parameters())
-    shapes[entry.key()] = entry.value().sizes().vec();
-  return shapes;
-}
+using testing::predicted_parameters;
 
-std::map<std::string, std::vector<int64_t>> predicted_parameters(const GptConfig& config) {
-  std::map<std::string, std::vector<int64_t>> shapes;
-  for (const ParameterCost& parameter : parameter_costs(config)) {
-    const size_t star = parameter.name.find('*');
-    for (int64_t copy = 0; copy < parameter.copies; ++copy) {
-      std::string name = parameter.name;
-      if (star != std::string::npos) name.replace(star, 1, std::to_string(copy));
-      shapes[name] = parameter.shape;
-    }
-  }
-  return shapes;
+testing::ParameterShapes built_parameters(const GptConfig& config) {
+  // Allocated, not drawn: pages that nobody touches cost nothing, even for gpt2-xl.
+  return testing::built_parameters(*make_causal_lm(config, Parameters::allocated));
 }
 
 GptConfig small_preset(const std::string& name) {

@@ -10,6 +10,7 @@
 #include "models/rnn_seq2seq.h"
 #include "models/transformer.h"
 #include "models/zoo.h"
+#include "tests/support/parameter_shapes.h"
 #include "training/precision.h"
 
 namespace zoo {
@@ -122,7 +123,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-class EverySeq2Seq : public testing::TestWithParam<Case> {
+class EverySeq2Seq : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
     model_ = build(GetParam().config);
@@ -227,20 +228,9 @@ TEST_P(EverySeq2Seq, BeamsAreReordered) {
 
 TEST_P(EverySeq2Seq, EveryParameterGetsAGradientAndCostsAreExact) {
   model_->forward(source_, lengths_, inputs_).logsumexp(-1).sum().backward();
-  std::map<std::string, std::vector<int64_t>> built, predicted;
-  for (const auto& item : model_->named_parameters()) {
-    built[item.key()] = item.value().sizes().vec();
+  for (const auto& item : model_->named_parameters())
     EXPECT_TRUE(item.value().grad().defined()) << item.key();
-  }
-  for (const ParameterCost& parameter : parameter_costs(GetParam().config)) {
-    const size_t star = parameter.name.find('*');
-    for (int64_t copy = 0; copy < parameter.copies; ++copy) {
-      std::string name = parameter.name;
-      if (star != std::string::npos) name.replace(star, 1, std::to_string(copy));
-      predicted[name] = parameter.shape;
-    }
-  }
-  EXPECT_EQ(predicted, built);
+  EXPECT_EQ(testing::predicted_parameters(GetParam().config), testing::built_parameters(*model_));
 }
 
 TEST_P(EverySeq2Seq, GradientsMatchFiniteDifferences) {
@@ -376,7 +366,7 @@ TEST_P(EverySeq2Seq, LearnsABatchByHeart) {
   EXPECT_LT(loss, 0.3);
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, EverySeq2Seq, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Variants, EverySeq2Seq, ::testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param.name; });
 
 // ---- against PyTorch -------------------------------------------------------------------------
@@ -426,7 +416,7 @@ TEST(RnnReadout, MaxoutTakesTheLargerOfTwoNeighbours) {
   EXPECT_LE(largest_difference(read, torch::maximum(every_second(0), every_second(1))), 1e-6);
 }
 
-class TorchTransformer : public testing::TestWithParam<const char*> {};
+class TorchTransformer : public ::testing::TestWithParam<const char*> {};
 
 // tests/golden/models/seq2seq.py. Its module reads vectors: here each is the embedding of a token.
 TEST_P(TorchTransformer, OutputsAndGradientsAreEqual) {
@@ -490,7 +480,7 @@ TEST_P(TorchTransformer, OutputsAndGradientsAreEqual) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Placements, TorchTransformer, testing::Values("pre", "post"));
+INSTANTIATE_TEST_SUITE_P(Placements, TorchTransformer, ::testing::Values("pre", "post"));
 
 // ---- sizes and messages ----------------------------------------------------------------------
 

@@ -71,7 +71,7 @@ def main():
     entries = ", ".join(f"{{0x{first:X}, 0x{last:X}, {distance}}}" for first, last, distance in lower_ranges())
     text += f"\n// Capital letters of Unicode 15 and later, with the distance to the small ones.\nconstexpr Capitals kNewCapitals[] = {{\n{entries}}};\n"
     for name, (comment, is_member) in SETS.items():
-        text += f"\n// {comment}\nconstexpr Range {name}[] = {{\n"
+        text += f"\n// {comment}\nconstexpr CharRange {name}[] = {{\n"
         line = "   "
         for first, last in ranges(is_member):
             entry = f" {{0x{first:X}, 0x{last:X}}},"
