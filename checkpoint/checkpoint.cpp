@@ -7,6 +7,7 @@
 
 #include "checkpoint/generation_config.h"
 #include "checkpoint/hugging_face.h"
+#include "checkpoint/sentence_folder.h"
 #include "checkpoint/weight_files.h"
 #include "core/config.h"
 #include "core/text.h"
@@ -68,6 +69,7 @@ FolderConfig read_folder_config(const fs::path& folder) {
     if (found.family != nullptr) require_agreement(found, folder);
   } else if (found.family != nullptr) {
     found.model = found.family->read_config(found.hf, where);
+    read_sentence_pooling(folder, found.model);
   } else {
     throw DataError(cat(utf8(folder / "zoo.json"), ": missing; config.json says that this is a ",
                         "checkpoint of transformer-zoo, whose config stands there"));
@@ -98,6 +100,19 @@ Json meaning_of(ModelConfig config) {
                           "vocab_size", "max_source_length", "max_length", "tie_embeddings"})
     json.erase(key);
   return json;
+}
+
+/// The same without the head.
+Json body_of(const ModelConfig& config) {
+  Json json = meaning_of(config);
+  for (const char* key : {"head", "pooling", "pooler"}) json.erase(key);
+  return json;
+}
+
+void require_same_meaning(const Json& theirs, const Json& ours, const fs::path& folder) {
+  if (const auto differences = compare_json(theirs, ours, "model"); !differences.empty())
+    throw ConfigError(cat(utf8(folder), ": holds a model of another architecture: ",
+                          message_of(differences, "folder", "config")));
 }
 
 /// Where a family's model says that its output is tied to its embedding; null without an output.
@@ -362,13 +377,38 @@ LoadedModel load_model(const fs::path& path, const LoadOptions& options) {
 void load_weights(torch::nn::Module& model, const ModelConfig& config, const fs::path& path) {
   const fs::path folder = resolve_checkpoint(path);
   FolderConfig found = read_folder_config(folder);
-  if (const auto differences = compare_json(meaning_of(found.model), meaning_of(config), "model");
-      !differences.empty())
-    throw ConfigError(cat(utf8(folder), ": holds a model of another architecture: ",
-                          message_of(differences, "folder", "config")));
+  require_same_meaning(meaning_of(found.model), meaning_of(config), folder);
   const WeightFiles files(folder);
   transfer(match_weights(model, config, files, found.family), Transfer::copy, torch::kCPU,
            torch::kFloat32);
+}
+
+std::vector<std::string> load_body(torch::nn::Module& model, const ModelConfig& config,
+                                   const fs::path& path) {
+  const LoadedModel loaded = load_model(path);
+  require_same_meaning(body_of(loaded.config), body_of(config), loaded.folder);
+  const bool same_head = compare_json(meaning_of(loaded.config), meaning_of(config)).empty();
+  const auto theirs = loaded.model->named_parameters();
+  const torch::NoGradGuard no_grad;
+  std::vector<std::string> left;
+  for (auto& item : model.named_parameters()) {
+    const Tensor* found = theirs.find(item.key());
+    const bool of_head = is_of_head(item.key());
+    // A classifier of other labels may have the same shape.
+    const bool usable = found != nullptr && found->sizes() == item->sizes() &&
+                        (same_head || !item.key().starts_with("classifier."));
+    if (usable)
+      item->copy_(*found);
+    else if (of_head)
+      left.push_back(item.key());
+    else
+      throw ConfigError(cat(utf8(loaded.folder), ": its ", item.key(), " has the shape ",
+                            found == nullptr ? "nothing" : shape_text(*found), ", the config's ",
+                            shape_text(*item),
+                            "; leave the model's sizes out of the config to "
+                            "take the folder's"));
+  }
+  return left;
 }
 
 void save_model(const fs::path& folder, const torch::nn::Module& model, const ModelConfig& config,
@@ -420,6 +460,7 @@ void save_model(const fs::path& folder, const torch::nn::Module& model, const Mo
   Json sections = project.is_null() ? Json::object() : project;
   sections["model"] = config_to_json(config);
   write_zoo_json(folder, sections);
+  write_sentence_pooling(folder, config);
   if (tokenizer != nullptr) tokenizer->save(folder);
   if (source_tokenizer != nullptr && source_tokenizer != tokenizer) {
     fs::create_directory(folder / kSourceTokenizer);

@@ -65,6 +65,13 @@ LoadedModel load_model(const fs::path& path, const LoadOptions& options = {});
 /// @throws ConfigError if the folder holds another architecture; and as load_model()
 void load_weights(torch::nn::Module& model, const ModelConfig& config, const fs::path& path);
 
+/// The same for fine-tuning: the head, and how the text's vector is pooled, may differ from the
+/// folder's. Parameters of the head that the folder lacks, or has for other labels, stay as they
+/// are.
+/// @return their names
+std::vector<std::string> load_body(torch::nn::Module& model, const ModelConfig& config,
+                                   const fs::path& path);
+
 /// Writes config.json, model.safetensors, generation_config.json, zoo.json and the tokenizer's
 /// files into `folder`, which exists (write_folder() gives the atomic frame).
 /// @param tokenizer null: none  @param project the resolved four sections; null: only the model's

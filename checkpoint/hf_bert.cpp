@@ -184,8 +184,10 @@ ModelConfig read_bert(const Json& json, const std::string& where) {
 std::optional<Json> write_bert(const ModelConfig& config) {
   const BertConfig* ours = bert_of(config);
   if (ours == nullptr || !has_berts_blocks(*ours) || ours->segments == 0) return std::nullopt;
-  if (ours->pools() && (ours->pooling != Pooling::cls || ours->pooler != Pooler::tanh))
-    return std::nullopt;
+  // A bare encoder's pooling stands beside config.json (checkpoint/sentence_folder.h).
+  const bool bare = std::holds_alternative<NoHeadConfig>(ours->head);
+  const bool as_theirs = ours->pooling == Pooling::cls && ours->pooler == Pooler::tanh;
+  if (ours->pools() && !as_theirs && !(bare && ours->pooler == Pooler::none)) return std::nullopt;
   const auto& mlp = std::get<MlpConfig>(ours->block.feed_forward);
   HfBertConfig theirs;
   theirs.vocab_size = ours->vocab_size;
@@ -319,8 +321,8 @@ std::optional<Json> write_distilbert(const ModelConfig& config) {
   if (ours == nullptr || !has_berts_blocks(*ours) || ours->segments > 0) return std::nullopt;
   const bool classifies = std::holds_alternative<ClassifierHeadConfig>(ours->head);
   if (std::get<LayerNormConfig>(ours->block.norm).eps != 1e-12 ||
-      (ours->pools() && (ours->pooling != Pooling::cls ||
-                         ours->pooler != (classifies ? Pooler::relu : Pooler::none))))
+      (ours->pools() && (ours->pooler != (classifies ? Pooler::relu : Pooler::none) ||
+                         (classifies && ours->pooling != Pooling::cls))))
     return std::nullopt;
   const auto& mlp = std::get<MlpConfig>(ours->block.feed_forward);
   if (mlp.activation != Activation::gelu && mlp.activation != Activation::relu) return std::nullopt;

@@ -11,18 +11,26 @@ namespace {
 struct Eval {
   EvalFlags shared;
   std::unique_ptr<EvalMode> perplexity = make_perplexity_mode(shared);
+  std::unique_ptr<EvalMode> encoder = make_encoder_mode(shared);
   std::unique_ptr<EvalMode> metric = make_metric_mode(shared);
   std::unique_ptr<EvalMode> translation = make_translation_mode(shared, *metric);
 
   void declare(Flags& flags) {
     flags.text("-m,--model,model", shared.model, "MODEL", "run, checkpoint or Hugging Face folder");
-    flags.texts("--metrics,--metric", shared.metric_lists, "A,B",
-                cat("which to print, and in which order; of a model: ",
-                    join(perplexity_metrics(), ", "), "; of files: ", join(metric_names(), ", ")));
+    flags.texts(
+        "--metrics,--metric", shared.metric_lists, "A,B",
+        cat("which to print, and in which order; of a model: ", join(perplexity_metrics(), ", "),
+            "; of a classifier: ", join(class_metrics(), ", "),
+            "; of files: ", join(metric_names(), ", ")));
     flags.number("--min-score", shared.min_score, any_number(),
                  "gate: exit 4 if the first metric is worse than X");
     flags.choice("--format", shared.format, {"text", "json"}, "json is the same as --json");
+    flags.group("Of a model on data");
+    flags.text("--data", shared.data, "FILE|valid|test",
+               "a text, a .tokens or a .tsv file; valid: the data the model was validated on; "
+               "test: test.* beside valid.*");
     perplexity->declare(flags);
+    encoder->declare(flags);
     metric->declare(flags);
     translation->declare(flags);
   }
@@ -33,7 +41,8 @@ struct Eval {
       throw ConfigError(
           "eval: a model and --hypotheses were given; name a model to see how well it predicts a "
           "text, or --hypotheses and --reference to score files");
-    return metric->asked_for() ? metric->run(globals) : perplexity->run(globals);
+    if (metric->asked_for()) return metric->run(globals);
+    return encoder->asked_for() ? encoder->run(globals) : perplexity->run(globals);
   }
 };
 
@@ -41,7 +50,7 @@ struct Eval {
 
 Command eval_command() {
   return make_command<Eval>("eval",
-                            "A model on a text: loss, perplexity, accuracy; or files of "
+                            "A model on data: loss, perplexity, accuracy, F1; or files of "
                             "hypotheses: BLEU, chrF, TER, ROUGE");
 }
 

@@ -16,6 +16,7 @@ struct EvalFlags {
   std::string hypotheses;  ///< a path; "-": standard input
   std::vector<std::string> metric_lists;
   std::optional<double> min_score;
+  std::string data = "valid";  ///< what a model is measured on
   std::string format = "text";
 };
 
@@ -34,6 +35,9 @@ class EvalMode {
 /// A model on a text: loss, perplexity, accuracy.
 std::unique_ptr<EvalMode> make_perplexity_mode(EvalFlags& shared);
 const std::vector<std::string>& perplexity_metrics();
+/// A text encoder: classes, tags, or masked tokens.
+std::unique_ptr<EvalMode> make_encoder_mode(EvalFlags& shared);
+const std::vector<std::string>& class_metrics();
 /// Files of hypotheses and references: BLEU, chrF, TER, ROUGE.
 std::unique_ptr<EvalMode> make_metric_mode(EvalFlags& shared);
 /// A model's translations of a text, scored as files are.

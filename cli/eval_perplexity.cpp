@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <tuple>
 
 #include "checkpoint/checkpoint.h"
-#include "cli/eval.h"
+#include "cli/eval_model.h"
 #include "cli/runtime.h"
 #include "core/config.h"
 #include "core/scratch.h"
@@ -36,17 +35,9 @@ struct TextSize {
   }
 };
 
-/// What is evaluated: texts or one packed file, of which a share at the end may be meant.
-struct Data {
-  std::vector<fs::path> files;
-  double tail = 1;  ///< share of the tokens, at the end
-  bool completion = false;
-};
-
 struct EvalPerplexity : EvalMode {
   using EvalMode::EvalMode;
 
-  std::string data = "valid";
   int64_t context = 0, stride = 0, batch_size = 0, random_batches = 0;
   bool bos = false, completion = false;
 
@@ -65,10 +56,6 @@ struct EvalPerplexity : EvalMode {
         "probable. A .tsv file holds prompt<TAB>completion lines; exact_match is the share of "
         "prompts that greedy\n"
         "decoding completes exactly, and loss and accuracy are those of the completions' tokens.");
-    flags.group("Of a model on a text");
-    flags.text("--data", data, "FILE|valid|test",
-               "a text, a .tokens or a .tsv file; valid: the data the model was validated on; "
-               "test: test.* beside valid.*");
     flags.flag("--completion", completion,
                "the data is prompt<TAB>completion, whatever the file's name");
     flags.number("--context", context, non_negative(),
@@ -97,7 +84,8 @@ struct EvalPerplexity : EvalMode {
   bool asked_for() const override { return !shared.model.empty(); }
 
   int run(const GlobalOptions& globals) override {
-    const std::vector<std::string> metrics = wanted_metrics();
+    const std::vector<std::string> metrics =
+        chosen_metrics(shared, kMetrics, {{"ppl", "perplexity"}});
     if (shared.model.empty())
       throw ConfigError("eval: no model was given; name a run, checkpoint or Hugging Face folder");
     const Runtime runtime = start_runtime(globals);
@@ -107,7 +95,7 @@ struct EvalPerplexity : EvalMode {
       throw DataError(cat(shared.model,
                           ": holds no tokenizer, which texts need; add tokenizer.json, vocab.json "
                           "and merges.txt, or a .model file"));
-    const Data found = find_data(loaded);
+    const EvalData found = find_eval_data(shared, loaded, completion);
     Json result{{"model", shared.model}, {"data", Json::array()}};
     for (const fs::path& file : found.files) result["data"].push_back(utf8(file));
     if (found.completion)
@@ -125,27 +113,11 @@ struct EvalPerplexity : EvalMode {
     for (const std::string& metric : kMetrics)
       if (std::find(printed.begin(), printed.end(), metric) == printed.end()) result.erase(metric);
     print(globals, result, printed);
-    return gate(result, printed);
+    return pass_gate(shared, printed.front(), result[printed.front()],
+                     small_is_better(printed.front()));
   }
 
  private:
-  std::vector<std::string> wanted_metrics() const {
-    if (shared.metric_lists.empty()) return kMetrics;
-    std::vector<std::string> metrics;
-    for (const std::string& list : shared.metric_lists)
-      for (const std::string& name : split(list, ',')) {
-        const std::string metric = name == "ppl" ? "perplexity" : name;
-        if (std::find(kMetrics.begin(), kMetrics.end(), metric) == kMetrics.end()) {
-          const std::string guess = nearest(metric, kMetrics);
-          throw ConfigError(cat("--metrics: unknown metric \"", name, "\"",
-                                guess.empty() ? "; " : cat("; did you mean \"", guess, "\"? "),
-                                "allowed: ", join(kMetrics, ", ")));
-        }
-        metrics.push_back(metric);
-      }
-    return metrics;
-  }
-
   static std::vector<std::string> present(const Json& result) {
     std::vector<std::string> names;
     for (const std::string& metric : kMetrics)
@@ -158,58 +130,7 @@ struct EvalPerplexity : EvalMode {
     return "";
   }
 
-  Data find_data(const LoadedModel& loaded) const {
-    Data found;
-    if (data != "valid" && data != "test") {
-      found.files = {utf8_path(data)};
-      found.completion = completion || found.files[0].extension() == ".tsv";
-    } else {
-      if (!loaded.project.is_object() || !loaded.project.contains("task"))
-        throw DataError(cat("--data ", data, ": ", shared.model,
-                            " does not say which data it was trained on (it has no task in "
-                            "zoo.json); name a file"));
-      const ProjectConfig project =
-          zoo::read_project(loaded.project, utf8(loaded.folder / "zoo.json") + "#");
-      std::vector<std::string> train, valid;
-      std::visit(
-          [&]<class Task>(const Task& task) {
-            if constexpr (std::is_same_v<Task, TranslationTaskConfig>)
-              throw ConfigError(cat("--data ", data, ": ", shared.model,
-                                    " translates, and has two sides of data; give --source and "
-                                    "--reference"));
-            else
-              std::tie(train, valid) = std::tie(task.train, task.valid);
-          },
-          project.task);
-      found.completion = std::holds_alternative<CompletionTaskConfig>(project.task);
-      for (const std::string& name : valid.empty() ? train : valid)
-        found.files.push_back(utf8_path(name));
-      if (valid.empty())
-        found.tail = std::get<LanguageModelTaskConfig>(project.task).valid_fraction;
-      if (data == "test")
-        for (fs::path& file : found.files) {
-          const std::string name = utf8(file.filename());
-          if (!name.starts_with("valid"))
-            throw DataError(cat("--data test: ", shared.model, " was validated on ", utf8(file),
-                                ", beside which no test file is known; name the file"));
-          file.replace_filename(utf8_path("test" + name.substr(5)));
-          found.tail = 1;
-        }
-    }
-    if (found.files.empty())
-      throw DataError(cat("--data ", data, ": the model's task names no file; name one"));
-    for (const fs::path& file : found.files)
-      if (!fs::is_regular_file(file))
-        throw DataError(cat(
-            utf8(file), ": no such file",
-            data == "valid" || data == "test"
-                ? cat(" (--data ", data, " of ", shared.model, ", relative to the working folder)")
-                : "",
-            "; name a text, a .tokens or a .tsv file with --data"));
-    return found;
-  }
-
-  void score_text(LoadedModel& loaded, const Data& found, const GlobalOptions& globals,
+  void score_text(LoadedModel& loaded, const EvalData& found, const GlobalOptions& globals,
                   Json& result) const {
     const Tokenizer& tokenizer = *loaded.tokenizer;
     const ScratchFolder scratch;
@@ -303,7 +224,7 @@ struct EvalPerplexity : EvalMode {
     return size;
   }
 
-  void score_completions(LoadedModel& loaded, const Data& found, const Runtime& runtime,
+  void score_completions(LoadedModel& loaded, const EvalData& found, const Runtime& runtime,
                          const GlobalOptions& globals, Json& result) const {
     if (context != 0 || stride != 0 || bos || random_batches != 0)
       throw ConfigError(
@@ -353,18 +274,6 @@ struct EvalPerplexity : EvalMode {
       out() << "tokens: " << with_thousands(result["tokens"])
             << ", bytes: " << with_thousands(result["bytes"])
             << ", characters: " << with_thousands(result["chars"]) << '\n';
-  }
-
-  int gate(const Json& result, const std::vector<std::string>& printed) const {
-    if (!shared.min_score) return kDone;
-    const std::string& metric = printed.front();
-    const double value = result[metric];
-    if (small_is_better(metric) ? value <= *shared.min_score : value >= *shared.min_score)
-      return kDone;
-    out().flush();
-    throw NumericError(cat("--min-score: ", metric, " is ", value, ", ",
-                           small_is_better(metric) ? "above" : "below", " the gate of ",
-                           *shared.min_score));
   }
 };
 

@@ -17,15 +17,6 @@
 namespace zoo::cli {
 namespace {
 
-/// Whether `pattern`, with * for any text and ? for any character, fits the whole of `text`.
-bool glob(std::string_view pattern, std::string_view text) {
-  if (pattern.empty()) return text.empty();
-  if (pattern.front() == '*')
-    return glob(pattern.substr(1), text) || (!text.empty() && glob(pattern, text.substr(1)));
-  return !text.empty() && (pattern.front() == '?' || pattern.front() == text.front()) &&
-         glob(pattern.substr(1), text.substr(1));
-}
-
 std::string shape_text(const std::vector<int64_t>& shape) {
   std::vector<std::string> sizes;
   for (const int64_t size : shape) sizes.push_back(std::to_string(size));
@@ -322,7 +313,7 @@ struct Inspect {
     Json json = Json::array();
     int64_t count = 0, bytes = 0, found = 0;
     for (const std::string& name : names_of(files)) {
-      if (!glob(*tensors, name)) continue;
+      if (!matches_pattern(name, *tensors)) continue;
       const TensorInfo& info = info_of(files, name);
       int64_t numbers = 1;
       for (const int64_t size : info.shape) numbers *= size;

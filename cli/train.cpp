@@ -163,7 +163,7 @@ struct Train {
     flags.number("--patience", patience, non_negative(),
                  "evaluations without a better value before training stops; 0: never");
     flags.text("--best-metric", best_metric, "NAME",
-               "what best means: loss, accuracy, exact_match, bleu");
+               "what best means: a metric of the task, such as loss, accuracy, bleu, macro_f1");
     flags.flag("--tensorboard,!--no-tensorboard", tensorboard, "write TensorBoard event files");
 
     flags.example("train a small GPT on a text",
@@ -289,7 +289,8 @@ struct Train {
     return read_project(files, settings, std::move(base));
   }
 
-  /// The sections of a checkpoint that no file gives.
+  /// The sections of a checkpoint that no file gives. A file's model without a preset changes that
+  /// of the checkpoint: a new head, say.
   static Json inherited(const fs::path& checkpoint, const std::vector<fs::path>& files) {
     const LoadedModel loaded = load_model(checkpoint, {.weights = false});
     Json base = {{"model", config_to_json(loaded.config)}};
@@ -302,7 +303,8 @@ struct Train {
     }
     for (const fs::path& file : files) {
       const Json given = read_json_file(file);
-      for (const auto& [key, value] : given.items()) base.erase(key);
+      for (const auto& [key, value] : given.items())
+        if (key != "model" || !value.is_object() || value.contains("preset")) base.erase(key);
     }
     return base;
   }

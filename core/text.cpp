@@ -33,6 +33,26 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
+bool matches_pattern(std::string_view text, std::string_view pattern) {
+  // After a mismatch the last star takes one more character.
+  size_t at = 0, star = std::string_view::npos, next = 0, retry = 0;
+  while (at < text.size()) {
+    if (next < pattern.size() && pattern[next] == '*') {
+      star = next++;
+      retry = at;
+    } else if (next < pattern.size() && (pattern[next] == '?' || pattern[next] == text[at])) {
+      ++next;
+      ++at;
+    } else if (star != std::string_view::npos) {
+      next = star + 1;
+      at = ++retry;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', next) == std::string_view::npos;
+}
+
 bool is_blank(std::string_view text) { return trim(text).empty(); }
 
 size_t edit_distance(std::string_view a, std::string_view b) {

@@ -19,6 +19,9 @@ size_t edit_distance(std::string_view a, std::string_view b);
 /// "".
 std::string nearest(std::string_view name, const std::vector<std::string>& known);
 
+/// Whether the whole of `text` fits `pattern`, with * for any text and ? for any byte.
+bool matches_pattern(std::string_view text, std::string_view pattern);
+
 /// Nothing but ASCII white space, or nothing at all.
 bool is_blank(std::string_view text);
 

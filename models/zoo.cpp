@@ -99,6 +99,13 @@ void fit_to_vocabulary(ModelConfig& config, int64_t vocab_size, int64_t source_v
       config);
 }
 
+bool is_of_head(std::string_view parameter) {
+  for (const std::string_view part : {"pooler.", "transform.", "transform_norm.", "output.",
+                                      "output_bias", "next_sentence.", "classifier."})
+    if (parameter.starts_with(part)) return true;
+  return false;
+}
+
 int64_t width_of(const ModelConfig& config) {
   return std::visit(
       [](const auto& model) {

@@ -36,6 +36,10 @@ std::shared_ptr<Contract> as_kind(const std::shared_ptr<torch::nn::Module>& mode
 /// @throws ConfigError if the config names another, smaller vocabulary
 void fit_to_vocabulary(ModelConfig& config, int64_t vocab_size, int64_t source_vocab_size);
 
+/// Whether a parameter of this name belongs to a model's head, which fine-tuning for another task
+/// replaces.
+bool is_of_head(std::string_view parameter);
+
 /// The width that Noam's schedule goes by: of the residual stream, or of a recurrent state.
 int64_t width_of(const ModelConfig& config);
 

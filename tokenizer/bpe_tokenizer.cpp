@@ -173,4 +173,12 @@ std::optional<int64_t> BpeTokenizer::piece_id(std::string_view piece) const {
 
 bool BpeTokenizer::is_special(int64_t id) const { return special_[index_of(id)]; }
 
+bool BpeTokenizer::continues_word(int64_t id) const {
+  // Letters and digits without the blank that begins a word.
+  const std::string text = piece(id);
+  const auto first = static_cast<unsigned char>(text[0]);
+  return !is_special(id) && !text.starts_with("Ġ") && !text.starts_with("Ċ") &&
+         (std::isalnum(first) != 0 || first >= 0x80);
+}
+
 }  // namespace zoo

@@ -26,6 +26,7 @@ class BpeTokenizer final : public Tokenizer {
   std::optional<int64_t> piece_id(std::string_view piece) const override;
   SpecialIds special_ids() const override { return model_.roles; }
   bool is_special(int64_t id) const override;
+  bool continues_word(int64_t id) const override;
   std::string_view type() const override { return BpeTokenizerConfig::kType; }
   void save(const fs::path& folder) const override { write_bpe_files(model_, folder); }
 

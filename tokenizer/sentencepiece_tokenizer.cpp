@@ -312,6 +312,10 @@ bool SentencePieceTokenizer::is_special(int64_t id) const {
   return model_->piece(id).type == PieceType::control;
 }
 
+bool SentencePieceTokenizer::continues_word(int64_t id) const {
+  return !is_special(id) && !piece(id).starts_with("▁");
+}
+
 void SentencePieceTokenizer::save(const fs::path& folder) const {
   write_file(folder / "spm.model", model_->bytes);
   using Algorithm = SentencePieceModelFile::Algorithm;

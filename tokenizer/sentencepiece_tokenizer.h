@@ -30,6 +30,7 @@ class SentencePieceTokenizer final : public Tokenizer {
   std::optional<int64_t> piece_id(std::string_view piece) const override;
   SpecialIds special_ids() const override;
   bool is_special(int64_t id) const override;
+  bool continues_word(int64_t id) const override;
   std::string_view type() const override { return SentencePieceTokenizerConfig::kType; }
   /// Writes spm.model, which sentencepiece reads, and for Hugging Face the same as tokenizer.json
   /// with tokenizer_config.json (unigram and BPE models; there is no such form of the other kinds).

@@ -69,6 +69,8 @@ class Tokenizer {
   virtual std::optional<int64_t> piece_id(std::string_view piece) const = 0;
   virtual SpecialIds special_ids() const = 0;
   virtual bool is_special(int64_t id) const = 0;
+  /// Whether the piece goes on with the word of the piece before it, as far as the piece tells.
+  virtual bool continues_word(int64_t /*id*/) const { return false; }
   /// The variant's name in configs: "char", "bpe", "wordpiece", "sentencepiece".
   virtual std::string_view type() const = 0;
 

@@ -34,10 +34,12 @@ class TrainedPieces {
   TextMap<int32_t> ids_;
 };
 
-/// How often each word occurs. @param for_each_word calls its second argument for each word of a text
+/// How often each word occurs. @param for_each_word calls its second argument for each word of a
+/// text
 TextMap<int64_t> count_words(
     const std::vector<fs::path>& files,
     const std::function<void(std::string_view text,
-                             const std::function<void(std::string_view word)>& use)>& for_each_word);
+                             const std::function<void(std::string_view word)>& use)>&
+        for_each_word);
 
 }  // namespace zoo

@@ -131,4 +131,8 @@ std::optional<int64_t> WordPieceTokenizer::piece_id(std::string_view piece) cons
 
 bool WordPieceTokenizer::is_special(int64_t id) const { return special_[index_of(id)]; }
 
+bool WordPieceTokenizer::continues_word(int64_t id) const {
+  return !is_special(id) && model_.pieces[index_of(id)].starts_with(model_.prefix);
+}
+
 }  // namespace zoo

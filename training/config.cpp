@@ -36,6 +36,13 @@ std::string LanguageModelTaskConfig::check() const {
   return "";
 }
 
+std::string MaskedLmTaskConfig::check() const {
+  return mask_share + random_share > 1
+             ? cat("mask_share ", mask_share, " and random_share ", random_share,
+                   " are more than 1 together; the rest are the tokens that stay")
+             : "";
+}
+
 std::string SgdConfig::check() const {
   return nesterov && momentum == 0 ? "nesterov needs a momentum above 0, found 0" : "";
 }

@@ -13,6 +13,7 @@
 #include "core/json.h"
 #include "models/model_config.h"
 #include "tokenizer/config.h"
+#include "training/text_task_config.h"
 #include "training/translation_config.h"
 
 namespace zoo {
@@ -69,7 +70,8 @@ struct CompletionTaskConfig {
 };
 
 using TaskConfig =
-    std::variant<LanguageModelTaskConfig, CompletionTaskConfig, TranslationTaskConfig>;
+    std::variant<LanguageModelTaskConfig, CompletionTaskConfig, TranslationTaskConfig,
+                 MaskedLmTaskConfig, TextClassificationTaskConfig, TaggingTaskConfig>;
 
 // ---- optimizer -------------------------------------------------------------------------------
 
@@ -236,7 +238,7 @@ struct EarlyStoppingConfig {
   void fields(auto&& visit) {
     visit("metric", metric,
           "the validation metric that `best` stands for, one that the task has: loss, accuracy, "
-          "exact_match, bleu");
+          "exact_match, bleu, next_sentence_accuracy, macro_f1, matthews");
     visit("patience", patience, non_negative(),
           "evaluations without a better value before training stops; 0: never");
     visit("min_delta", min_delta, non_negative(),
@@ -275,6 +277,8 @@ struct TrainingConfig {
   int64_t grad_accum = 1;
   double clip_norm = 1.0;
   double label_smoothing = 0;
+  double layer_decay = 1;
+  std::vector<std::string> freeze;
   double ema = 0;
   Precision precision = Precision::automatic;
   int64_t seed = 1337;
@@ -310,6 +314,13 @@ struct TrainingConfig {
           "largest 2-norm of the whole gradient; 0: no clipping");
     visit("label_smoothing", label_smoothing, fraction(),
           "share of the target spread over the vocabulary (Szegedy et al. 2016, section 7)");
+    visit(
+        "layer_decay", layer_decay, {.low = 0, .high = 1, .low_open = true},
+        "learning rate of a block, as a factor of that of the block above it; embeddings are below "
+        "all, heads above all (Clark et al. 2020, \"ELECTRA\", appendix B); 1: all alike");
+    visit("freeze", freeze,
+          "parameters that stay as they are: names in which * stands for anything, such as "
+          "\"*embedding*\" or \"blocks.0.*\"; `inspect --tensors` lists the names");
     visit("ema", ema, fraction(),
           "decay of the running mean of the weights that is evaluated and saved; 0: off");
     visit("precision", precision,

@@ -1,5 +1,6 @@
 #include "training/optimizer.h"
 
+#include <cmath>
 #include <unordered_set>
 
 #include "core/error.h"
@@ -51,17 +52,43 @@ void copy_state(Tensor target, const Tensor& saved, const std::string& name) {
   target.copy_(saved);
 }
 
-Optimizer::Optimizer(const OptimizerConfig& config, const torch::nn::Module& module)
+std::vector<double> layer_rates(const std::vector<std::string>& names, double layer_decay) {
+  // The place of each: 0 for embeddings, 1 + i for block i, then the rest.
+  constexpr int64_t kAboveBlocks = -1;
+  std::vector<int64_t> places;
+  int64_t blocks = 0;
+  for (const std::string& name : names) {
+    const size_t found = name.find("blocks.");
+    int64_t place = kAboveBlocks;
+    if (found != std::string::npos)
+      place = 1 + std::stoll(name.substr(found + std::string_view("blocks.").size()));
+    else if (name.find("embedding") != std::string::npos || name.starts_with("position") ||
+             name.starts_with("class_token"))
+      place = 0;
+    blocks = std::max(blocks, place);
+    places.push_back(place);
+  }
+  std::vector<double> rates;
+  for (const int64_t place : places)
+    rates.push_back(
+        place == kAboveBlocks ? 1 : std::pow(layer_decay, static_cast<double>(blocks + 1 - place)));
+  return rates;
+}
+
+Optimizer::Optimizer(const OptimizerConfig& config, const torch::nn::Module& module,
+                     double layer_decay)
     : config_(config) {
+  const std::vector<double> rates = layer_rates(module.named_parameters().keys(), layer_decay);
+  size_t index = 0;
   std::unordered_set<const void*> seen;
   for (const auto& item : module.named_parameters()) {
     const Tensor& parameter = item.value();
+    const double rate = rates[index++];
     if (!parameter.requires_grad() || !seen.insert(parameter.unsafeGetTensorImpl()).second)
       continue;
     parameters_.emplace_back(item.key(), parameter);
     const bool decays = parameter.dim() >= 2 && weight_decay(config) > 0;
-    Group& group = groups_[decays ? 0 : 1];
-    group.decays = decays;
+    Group& group = group_of(decays, rate);
     group.names.push_back(item.key());
     group.parameters.push_back(parameter);
     // Same memory layout as the parameter: the kernels walk all of them side by side.
@@ -70,9 +97,19 @@ Optimizer::Optimizer(const OptimizerConfig& config, const torch::nn::Module& mod
     if (!std::holds_alternative<SgdConfig>(config)) group.second.push_back(moment());
   }
   if (parameters_.empty())
-    throw Error("optimizer: the module has no parameter that can be trained");
+    throw ConfigError(
+        "training.freeze: no parameter is left to train; leave out some of its patterns");
   count_ =
       torch::zeros({}, parameters_[0].second.options().dtype(torch::kFloat32).requires_grad(false));
+}
+
+Optimizer::Group& Optimizer::group_of(bool decays, double rate) {
+  for (Group& group : groups_)
+    if (group.decays == decays && group.rate == rate) return group;
+  groups_.emplace_back();
+  groups_.back().decays = decays;
+  groups_.back().rate = rate;
+  return groups_.back();
 }
 
 void Optimizer::zero_grad() {
@@ -93,7 +130,7 @@ void Optimizer::step(double learning_rate, const Tensor& divisor, const Tensor& 
     count_.add_(1 - skip);
   else
     count_.add_(1);
-  for (const Group& group : groups_) step_group(group, learning_rate, divisor, skip);
+  for (const Group& group : groups_) step_group(group, learning_rate * group.rate, divisor, skip);
 }
 
 void Optimizer::step_group(const Group& group, double learning_rate, const Tensor& divisor,

@@ -18,11 +18,16 @@ Tensor gradient_norm(const std::vector<Tensor>& gradients);
 /// @throws FormatError if their shapes differ
 void copy_state(Tensor target, const Tensor& saved, const std::string& name);
 
+/// The factors of the learning rate for layer-wise decay, by the parameters' names.
+std::vector<double> layer_rates(const std::vector<std::string>& names, double layer_decay);
+
 /// AdamW, Adam or SGD over a module's parameters, each storage once. Weight decay is for tensors of
 /// two and more dimensions: projections and embeddings, not biases and norm scales.
 class Optimizer {
  public:
-  Optimizer(const OptimizerConfig& config, const torch::nn::Module& module);
+  /// @param layer_decay the learning rate of each block is this times that of the block above it;
+  /// embeddings are below all blocks, what follows them above
+  Optimizer(const OptimizerConfig& config, const torch::nn::Module& module, double layer_decay = 1);
 
   /// Sets the gradients to undefined, so that backward() takes them over without a copy.
   void zero_grad();
@@ -42,16 +47,18 @@ class Optimizer {
  private:
   struct Group {
     bool decays = false;
+    double rate = 1;                                // factor of the learning rate
     std::vector<Tensor> parameters, first, second;  // `second` is empty for SGD
     std::vector<std::string> names;
   };
 
+  Group& group_of(bool decays, double rate);
   void step_group(const Group& group, double learning_rate, const Tensor& divisor,
                   const Tensor& skip);
 
   OptimizerConfig config_;
   NamedTensors parameters_;
-  Group groups_[2];
+  std::vector<Group> groups_;
   Tensor count_;  // updates done, scalar float32: what the fused kernels read
 };
 

@@ -14,14 +14,9 @@ namespace {
 constexpr int64_t kMostParameters = 8'000'000;
 
 /// Rows [begin, end) of a batch.
-Batch rows_of(const Batch& batch, int64_t begin, int64_t end) {
-  Batch part;
-  part.inputs = batch.inputs.narrow(0, begin, end - begin);
-  part.targets = batch.targets.narrow(0, begin, end - begin);
-  if (batch.source.defined()) {
-    part.source = batch.source.narrow(0, begin, end - begin);
-    part.source_lengths = batch.source_lengths.narrow(0, begin, end - begin);
-  }
+Batch rows_of(Batch part, int64_t begin, int64_t end) {
+  for (Tensor* tensor : tensors_of(part))
+    if (tensor->defined()) *tensor = tensor->narrow(0, begin, end - begin);
   part.examples = end - begin;
   part.target_count = part.targets.ne(kNoTarget).sum().item<int64_t>();
   return part;
@@ -41,7 +36,10 @@ Replicas::Replicas(Task& task, torch::Device device)
     std::shared_ptr<torch::nn::Module> module = task.replica();
     if (module == nullptr) return;
     std::vector<Tensor> parameters = module->parameters();
-    for (size_t k = 0; k < parameters.size(); ++k) parameters[k].set_data(parameters_[0][k].data());
+    for (size_t k = 0; k < parameters.size(); ++k) {
+      parameters[k].set_data(parameters_[0][k].data());
+      parameters[k].set_requires_grad(parameters_[0][k].requires_grad());
+    }
     modules_.push_back(module.get());
     owned_.push_back(std::move(module));
     parameters_.push_back(std::move(parameters));

@@ -18,14 +18,24 @@ constexpr int64_t kNoTarget = -100;
 
 /// The examples of one forward pass, on the model's device.
 struct Batch {
-  Tensor inputs;             ///< (B, T) int64
-  Tensor targets;            ///< (B, T) int64: the token to predict at each position, or kNoTarget
-  int64_t examples = 0;      ///< rows: how far the batch advances the data position
-  int64_t target_count = 0;  ///< targets other than kNoTarget
-  int64_t token_count = 0;   ///< tokens that are read, of the source too; padding does not count
-  Tensor source = {};        ///< (B, S) int64, padded at the right; undefined without an encoder
+  Tensor inputs;               ///< (B, T) int64
+  Tensor targets;              ///< (B, T) int64: what to predict at each position, or kNoTarget;
+                               ///< (B): the class of each row
+  int64_t examples = 0;        ///< rows: how far the batch advances the data position
+  int64_t target_count = 0;    ///< targets other than kNoTarget
+  int64_t token_count = 0;     ///< tokens that are read, of the source too; padding does not count
+  Tensor source = {};          ///< (B, S) int64, padded at the right; undefined without an encoder
   Tensor source_lengths = {};  ///< (B) int64
+  Tensor segments = {};        ///< (B, T) int64: which text of a pair; undefined: all the first
+  Tensor lengths = {};  ///< (B) int64: real inputs, padded at the right; undefined: T, or causal
+  Tensor follows = {};  ///< (B) int64, 0: the second text follows the first, 1: it does not
 };
+
+/// All tensors of a batch, undefined ones too; rows are their first dimension.
+inline std::vector<Tensor*> tensors_of(Batch& batch) {
+  return {&batch.inputs,   &batch.targets, &batch.source, &batch.source_lengths,
+          &batch.segments, &batch.lengths, &batch.follows};
+}
 
 /// Names and values, in the order to show them. "loss" is the mean over targets, in nats.
 using Metrics = std::vector<std::pair<std::string, double>>;

@@ -13,7 +13,7 @@
 namespace zoo {
 
 struct TaskParts {
-  std::shared_ptr<torch::nn::Module> model;           ///< a CausalLm or a Seq2Seq
+  std::shared_ptr<torch::nn::Module> model;           ///< of the kind that the task learns
   std::shared_ptr<const Tokenizer> tokenizer;         ///< of what the model writes
   std::shared_ptr<const Tokenizer> source_tokenizer;  ///< of what a Seq2Seq reads; null: the same
   const TrainingConfig* training = nullptr;           ///< must outlive the task
@@ -26,13 +26,17 @@ struct TaskParts {
 /// @throws ConfigError: a model or tokenizer that does not fit the task, no files · DataError
 std::unique_ptr<Task> make_task(const TaskConfig& config, const TaskParts& parts);
 
+/// Fills what the data decide: labels of a head that names none become those of task.train.
+/// @throws DataError: files or lines that cannot be read
+void fit_to_data(ModelConfig& model, const TaskConfig& task);
+
 /// Which texts a tokenizer is for.
 enum class TextSide { both, source, target };
 
 /// The text files that a new tokenizer for the task learns from: those of `train`; for `char`,
 /// whose tokens are an alphabet and no statistics, those of `valid` too.
-/// @param side source and target are those of a translation  @param scratch a folder for the
-/// columns of TSV files
+/// @param side source and target are those of a translation  @param scratch a folder for columns of
+/// files that hold more than text
 /// @throws ConfigError if there are none, they are packed already or have no sides; DataError if
 /// one is missing
 std::vector<fs::path> tokenizer_texts(const TaskConfig& task, const TokenizerConfig& tokenizer,

@@ -42,6 +42,12 @@ Tensor TokenTask::on_device(const Tensor& tensor) const {
   return device_.is_cuda() ? tensor.pin_memory().to(device_, /*non_blocking=*/true) : tensor;
 }
 
+Batch TokenTask::on_device(Batch batch) const {
+  for (Tensor* tensor : tensors_of(batch))
+    if (tensor->defined()) *tensor = on_device(*tensor);
+  return batch;
+}
+
 Metrics Score::metrics() const {
   return {{"loss", loss / static_cast<double>(targets)},
           {"accuracy", share(right, targets)},

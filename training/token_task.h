@@ -29,8 +29,9 @@ class TokenTask : public Task {
 
   uint64_t seed() const { return static_cast<uint64_t>(training_.seed); }
 
-  /// A tensor that was made on the CPU.
+  /// Tensors that were made on the CPU.
   Tensor on_device(const Tensor& tensor) const;
+  Batch on_device(Batch batch) const;
 
   const TrainingConfig& training_;
   torch::Device device_;

@@ -171,7 +171,15 @@ std::optional<fs::path> resume_point(const TrainOptions& options) {
 }
 
 void require_same_config(const ProjectConfig& stored, ProjectConfig wanted) {
-  // A vocabulary left to the tokenizer is that of the run.
+  // A vocabulary left to the tokenizer and labels left to the data are those of the run.
+  if (const auto* run = std::get_if<BertConfig>(&stored.model))
+    if (auto* now = std::get_if<BertConfig>(&wanted.model))
+      if (labels_of(now->head).empty() && now->head.index() == run->head.index())
+        std::visit(
+            [&](auto& head) {
+              if constexpr (requires { head.labels; }) head.labels = labels_of(run->head);
+            },
+            now->head);
   std::visit(
       [&](const auto& model) {
         if constexpr (requires { model.source_vocab_size; })
@@ -259,20 +267,52 @@ void set_tokenizers(Parts& parts, const std::optional<fs::path>& weights, const 
       parts.project.tokenizer);
 }
 
-/// @param weights a checkpoint to take weights and tokenizers from  @param cache for packed tokens
+/// Keeps the parameters that fit `patterns` from being trained.
+void freeze(torch::nn::Module& model, const std::vector<std::string>& patterns) {
+  for (const std::string& pattern : patterns) {
+    bool found = false;
+    for (auto& item : model.named_parameters())
+      if (matches_pattern(item.key(), pattern)) {
+        item->set_requires_grad(false);
+        found = true;
+      }
+    if (!found)
+      throw ConfigError(cat("training.freeze: no parameter fits \"", pattern,
+                            "\"; the model has: ", join(model.named_parameters().keys(), ", ")));
+  }
+}
+
+/// Where a training's weights and tokenizers come from.
+struct Origin {
+  std::optional<fs::path> checkpoint;  ///< of the same model, gone on with
+  std::optional<fs::path> init_from;   ///< of a model whose head may be another
+  const std::optional<fs::path>& folder() const { return checkpoint ? checkpoint : init_from; }
+};
+
+/// @param cache for packed tokens
 std::unique_ptr<Parts> make_parts(const ProjectConfig& project, const TrainOptions& options,
-                                  const std::optional<fs::path>& weights, const fs::path& cache,
+                                  const Origin& origin, const fs::path& cache,
                                   TrainObserver& observer) {
   auto parts = std::make_unique<Parts>();
   parts->project = project;
-  set_tokenizers(*parts, weights, cache);
+  set_tokenizers(*parts, origin.folder(), cache);
+  fit_to_data(parts->project.model, project.task);
   fit_to_vocabulary(parts->project.model, parts->tokenizer->vocab_size(),
                     parts->source_tokenizer->vocab_size());
   torch::manual_seed(static_cast<uint64_t>(project.training.seed));
   // Drawn on the CPU, so that the device does not change the start.
-  parts->model =
-      make_model(parts->project.model, weights ? Parameters::allocated : Parameters::drawn);
-  if (weights) load_weights(*parts->model, parts->project.model, *weights);
+  parts->model = make_model(parts->project.model,
+                            origin.checkpoint ? Parameters::allocated : Parameters::drawn);
+  if (origin.checkpoint) {
+    load_weights(*parts->model, parts->project.model, *origin.checkpoint);
+  } else if (origin.init_from) {
+    const std::vector<std::string> drawn =
+        load_body(*parts->model, parts->project.model, *origin.init_from);
+    if (!drawn.empty())
+      observer.notice(cat(utf8(*origin.init_from), ": has no weights for ", join(drawn, ", "),
+                          "; they are drawn and learnt from the start"));
+  }
+  freeze(*parts->model, project.training.freeze);
   parts->model->to(options.device);
   parts->task = make_task(
       project.task, {.model = parts->model,
@@ -371,7 +411,7 @@ TrainResult train(const ProjectConfig& project, const TrainOptions& options,
   Receipt receipt(run, options);
   try {
     Recorder recorder(run, project.training.tensorboard, observer);
-    const auto parts = make_parts(project, options, checkpoint ? checkpoint : options.init_from,
+    const auto parts = make_parts(project, options, {checkpoint, options.init_from},
                                   run.path() / "data", recorder);
     if (checkpoint) require_same_data(*checkpoint, *parts->task);
     Trainer trainer(trainer_parts(*parts, run, recorder, options));
@@ -417,7 +457,8 @@ TrainResult train(const ProjectConfig& project, const TrainOptions& options,
 TrainEstimate estimate_training(const ProjectConfig& project, const TrainOptions& options,
                                 TrainObserver& observer) {
   const ScratchFolder scratch;
-  const auto parts = make_parts(project, options, options.init_from, scratch.path(), observer);
+  const auto parts =
+      make_parts(project, options, {{}, options.init_from}, scratch.path(), observer);
   const TrainingConfig& config = parts->project.training;
   TrainEstimate estimate;
   estimate.parameters = count_parameters(*parts->model);

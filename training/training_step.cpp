@@ -17,7 +17,7 @@ TrainingStep::TrainingStep(Task& task, const TrainingConfig& config, const Sched
       schedule_(schedule),
       device_(device),
       precision_(resolve_precision(config.precision, device)),
-      optimizer_(config.optimizer, task.module()),
+      optimizer_(config.optimizer, task.module(), config.layer_decay),
       replicas_(task, device),
       loss_scale_(precision_, device),
       skipped_in_a_row_(torch::zeros({}, torch::TensorOptions(device).dtype(torch::kFloat32))) {

@@ -207,12 +207,12 @@ class TranslationTask final : public ExampleTask {
       batch.target_count += target_length;
       batch.token_count += corpus.source_length(pair) + target_length;
     }
-    batch.source = on_device(source);
-    batch.source_lengths = on_device(lengths);
-    batch.inputs = on_device(inputs);
-    batch.targets = on_device(targets);
+    batch.source = source;
+    batch.source_lengths = lengths;
+    batch.inputs = inputs;
+    batch.targets = targets;
     batch.examples = rows;
-    return batch;
+    return on_device(std::move(batch));
   }
 
   /// Greedy translations, in the order of the examples.

@@ -88,6 +88,52 @@ TEST(BertFolder, LabelsAreThoseOfTheConfig) {
   EXPECT_EQ(written["architectures"][0], "BertForSequenceClassification");
 }
 
+/// A copy of the bare model with sentence-transformers' file beside it.
+fs::path sentence_folder(const TempFolder& folder, const Json& modes) {
+  const fs::path copy = folder / std::to_string(modes.size());
+  fs::copy(golden("bert_bare"), copy, fs::copy_options::recursive);
+  fs::create_directory(copy / "1_Pooling");
+  write_json_file(copy / "1_Pooling/config.json", modes);
+  return copy;
+}
+
+TEST(SentenceFolder, ItsPoolingIsReadAndWritten) {
+  const TempFolder folder;
+  const fs::path path = sentence_folder(
+      folder, {{"pooling_mode_cls_token", false}, {"pooling_mode_mean_tokens", true}});
+  const LoadedModel loaded = load_model(path);
+  const auto model = loaded.as<TextEncoder>();
+  const SafetensorsFile expected(path / "expected.safetensors");
+  const TextBatch batch{expected.tensor("tokens"), expected.tensor("segments"),
+                        expected.tensor("lengths")};
+  const torch::NoGradGuard no_grad;
+  const Tensor hidden = expected.tensor("hidden");  // (B, T, D) float64
+  const Tensor pooled = model->pool(model->encode(batch), batch.lengths);
+  for (int64_t row = 0; row < 3; ++row) {
+    const Tensor mean = hidden[row].narrow(0, 0, batch.lengths[row].item<int64_t>()).mean(0);
+    EXPECT_LE((pooled[row] - mean).abs().max().item<double>(), 1e-5);
+  }
+  save_model(folder / "saved", *model, loaded.config, nullptr, {}, nullptr);
+  EXPECT_EQ(read_json_file(folder / "saved/config.json")["architectures"][0], "BertModel");
+  EXPECT_EQ(read_json_file(folder / "saved/1_Pooling/config.json")["pooling_mode_mean_tokens"],
+            true);
+  fs::remove(folder / "saved/zoo.json");
+  EXPECT_EQ(config_to_json(load_model(folder / "saved").config), config_to_json(loaded.config));
+}
+
+TEST(SentenceFolder, OtherPoolingIsRefused) {
+  const TempFolder folder;
+  const auto problem = [&](const Json& modes) {
+    return message_of([&] { load_model(sentence_folder(folder, modes)); });
+  };
+  EXPECT_NE(problem({{"pooling_mode_mean_sqrt_len_tokens", true}}).find("expected exactly one"),
+            std::string::npos);
+  EXPECT_NE(problem({{"pooling_mode_mean_tokens", true}, {"pooling_mode_cls_token", true}})
+                .find("expected exactly one"),
+            std::string::npos);
+  EXPECT_NE(problem(Json::object()).find("expected exactly one"), std::string::npos);
+}
+
 TEST(BertFolder, RefusesWhatOurModelCannotCompute) {
   const TempFolder folder;
   int copies = 0;

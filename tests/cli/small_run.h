@@ -77,6 +77,33 @@ inline const std::vector<std::string> kTinyTranslation = {
     "--batch-size",
     "8"};
 
+/// Encoders as small, of a vocabulary of their own. @param task of which a model without more is
+/// pre-trained
+inline std::vector<std::string> tiny_encoder(const std::string& task, const std::string& file,
+                                             const std::string& head) {
+  return {"--set",
+          "model.type=bert",
+          "--set",
+          "model.num_layers=1",
+          "--set",
+          "model.d_model=16",
+          "--set",
+          "model.max_length=64",
+          "--set",
+          "model.block.attention.num_heads=2",
+          "--set",
+          "model.head=" + head,
+          "--set",
+          "tokenizer={\"type\": \"wordpiece\", \"vocab_size\": 120}",
+          "--set",
+          "task={\"type\": \"" + task + "\", \"train\": [\"" + file + "\"], \"valid\": [\"" + file +
+              "\"]}",
+          "--max-steps",
+          "2",
+          "--batch-size",
+          "4"};
+}
+
 class SmallRun : public TempFolder {
  public:
   SmallRun() {
@@ -98,6 +125,26 @@ class SmallRun : public TempFolder {
     arguments.insert(arguments.end(), kTinyTranslation.begin(), kTinyTranslation.end());
     const CliResult translation = run_cli(arguments, "", path());
     if (translation.code != 0) throw std::runtime_error(translation.err);
+    std::string labelled, tags;
+    for_each_line(small_text(40), [&](std::string_view line) {
+      const std::string text(line.substr(0, line.find("line")));
+      labelled += cat(labelled.size() % 2 == 0 ? "even" : "odd", '\t', text, '\n');
+      for (const std::string& word : split(trim(text), ' ')) tags += word + " O\n";
+      tags += "end E\n\n";
+    });
+    write_file(*this / "labelled.tsv", labelled);
+    write_file(*this / "tags.txt", tags);
+    const std::vector<std::vector<std::string>> encoders = {
+        {"runs/bert", "masked_lm", "text.txt", "masked_lm"},
+        {"runs/classifier", "text_classification", "labelled.tsv", "classifier"},
+        {"runs/tagger", "tagging", "tags.txt", "tagger"}};
+    for (const auto& encoder : encoders) {
+      arguments = {"train", "-o", encoder[0]};
+      for (const std::string& argument : tiny_encoder(encoder[1], encoder[2], encoder[3]))
+        arguments.push_back(argument);
+      const CliResult trained = run_cli(arguments, "", path());
+      if (trained.code != 0) throw std::runtime_error(trained.err);
+    }
     write_file(*this / "source.txt", "a b c\nb\n");
     write_file(*this / "target.txt", "c b a\nb\n");
   }

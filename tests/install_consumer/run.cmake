@@ -34,12 +34,19 @@ endforeach()
 
 run("${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/consumer" -B "${work}/build" -G "${GENERATOR}"
     "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_PREFIX_PATH=${work}/installed"
-    "-DEXPECTED_VERSION=${VERSION}")
+    "-DEXPECTED_VERSION=${VERSION}" "-DREADME=${SOURCE}/README.md")
 run("${CMAKE_COMMAND}" --build "${work}/build")
 run("${work}/build/consumer")
 # V d + n d + L (12 d^2 + 2 d) + d, without biases: 65, 64, 4 layers, width 128.
 if(NOT output STREQUAL "804096 parameters\n")
   message(FATAL_ERROR "the consumer printed: ${output}")
+endif()
+
+# The example names a folder of weights/ of the project.
+execute_process(COMMAND "${work}/build/readme" WORKING_DIRECTORY "${SOURCE}"
+                RESULT_VARIABLE failed OUTPUT_VARIABLE output)
+if(failed OR output STREQUAL "")
+  message(FATAL_ERROR "the README's example ended with ${failed} and printed: ${output}")
 endif()
 
 if(EXISTS "${work}/installed/bin/transformer-cli")

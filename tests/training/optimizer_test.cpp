@@ -132,7 +132,7 @@ TEST(Optimizer, RefusesAStateOfAnotherShape) {
       "the run was started with");
   torch::nn::Module empty;
   EXPECT_EQ(message_of([&] { Optimizer(AdamConfig{}, empty); }),
-            "optimizer: the module has no parameter that can be trained");
+            "training.freeze: no parameter is left to train; leave out some of its patterns");
 }
 
 }  // namespace
