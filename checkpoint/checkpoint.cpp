@@ -85,6 +85,7 @@ void write_out(BlockConfig& block, int64_t d_model) {
 void write_out(GptConfig& config) { write_out(config.block, config.d_model); }
 void write_out(TransformerConfig& config) { write_out(config.block, config.d_model); }
 void write_out(BertConfig& config) { write_out(config.block, config.d_model); }
+void write_out(VitConfig& config) { write_out(config.block, config.d_model); }
 void write_out(RnnSeq2SeqConfig& config) {
   config.d_encoder = config.encoder_width();
   config.d_readout = config.readout_width();
@@ -179,12 +180,13 @@ struct Assignment {
 
   Tensor value() const {
     const Tensor stacked = parts.size() == 1 ? parts[0] : torch::cat(parts, 0);
-    return transposed ? stacked.t() : stacked;
+    return (transposed ? stacked.t() : stacked).reshape(parameter.sizes());
   }
 };
 
 /// The shape that part `index` of a parameter has in the file.
 std::vector<int64_t> shape_in_file(const Tensor& parameter, const HfWeight& weight, size_t index) {
+  if (!weight.shape.empty()) return weight.shape;
   std::vector<int64_t> shape = parameter.sizes().vec();
   if (!weight.rows.empty()) shape[0] = weight.rows[index];
   if (weight.transposed) std::swap(shape[0], shape[1]);
@@ -298,7 +300,8 @@ std::shared_ptr<Tokenizer> open_tokenizer(const fs::path& folder, int64_t model_
 void open_tokenizers(LoadedModel& loaded) {
   std::visit(
       [&](const auto& model) {
-        loaded.tokenizer = open_tokenizer(loaded.folder, model.vocab_size);
+        if constexpr (requires { model.vocab_size; })
+          loaded.tokenizer = open_tokenizer(loaded.folder, model.vocab_size);
         if constexpr (requires { model.source_vocab_size; })
           loaded.source_tokenizer =
               open_tokenizer(loaded.folder / kSourceTokenizer, model.source_vocab_size);
@@ -447,7 +450,9 @@ void save_model(const fs::path& folder, const torch::nn::Module& model, const Mo
     for (size_t i = 0; i < weight.theirs.size(); ++i) {
       const int64_t rows = weight.rows.empty() ? parameter->size(0) : weight.rows[i];
       const Tensor part = parameter->narrow(0, row, rows);
-      tensors.emplace_back(weight.theirs[i], weight.transposed ? part.t() : part);
+      tensors.emplace_back(weight.theirs[i], weight.transposed      ? part.t()
+                                             : weight.shape.empty() ? part
+                                                                    : part.reshape(weight.shape));
       row += rows;
     }
   }

@@ -14,35 +14,6 @@ void refuse_unless(bool holds, const std::string& where, const char* key, const 
   if (!holds) throw DataError(cat(where, "/", key, ": only ", allowed, " is supported"));
 }
 
-/// The names of the classes: id2label, or as many as num_labels says (Hugging Face's default: 2).
-std::vector<std::string> read_labels(const Json& json, const std::string& where) {
-  std::vector<std::string> labels;
-  if (json.contains("id2label") && json["id2label"].is_object()) {
-    const Json& names = json["id2label"];
-    for (size_t id = 0; id < names.size(); ++id) {
-      const std::string key = std::to_string(id);
-      if (!names.contains(key) || !names[key].is_string())
-        throw FormatError(cat(where, "/id2label: has no name for the class ", key,
-                              "; it names the classes \"0\" to \"", names.size() - 1, "\""));
-      labels.push_back(names[key]);
-    }
-    return labels;
-  }
-  const int64_t count = json.contains("num_labels") && json["num_labels"].is_number_integer()
-                            ? json["num_labels"].get<int64_t>()
-                            : 2;
-  for (int64_t id = 0; id < count; ++id) labels.push_back(cat("LABEL_", id));
-  return labels;
-}
-
-void write_labels(const TextHeadConfig& head, Json& json) {
-  const std::vector<std::string> labels = labels_of(head);
-  for (size_t id = 0; id < labels.size(); ++id) {
-    json["id2label"][std::to_string(id)] = labels[id];
-    json["label2id"][labels[id]] = id;
-  }
-}
-
 /// The class behind the family's name: "ForMaskedLM", "Model", …
 std::string class_of(const Json& json, const std::string& family, const std::string& where) {
   if (!json.contains("architectures") || !json["architectures"].is_array() ||
@@ -64,9 +35,9 @@ TextHeadConfig head_of(const std::string& class_name, const Json& json, double d
     return MaskedLmHeadConfig{.tie_embeddings = tie_embeddings,
                               .next_sentence = class_name == "ForPreTraining"};
   if (class_name == "ForSequenceClassification")
-    return ClassifierHeadConfig{.labels = read_labels(json, where), .dropout = dropout};
+    return ClassifierHeadConfig{.labels = labels_from_hf(json, where), .dropout = dropout};
   if (class_name == "ForTokenClassification")
-    return TaggerHeadConfig{.labels = read_labels(json, where), .dropout = dropout};
+    return TaggerHeadConfig{.labels = labels_from_hf(json, where), .dropout = dropout};
   throw DataError(cat(where, "/architectures: the class …", class_name,
                       " is not supported; allowed are …Model, …ForMaskedLM, …ForPreTraining, "
                       "…ForSequenceClassification and …ForTokenClassification"));
@@ -209,7 +180,7 @@ std::optional<Json> write_bert(const ModelConfig& config) {
   theirs.tie_word_embeddings = masked_lm == nullptr || masked_lm->tie_embeddings;
   Json json = config_to_json(theirs);
   json["architectures"] = Json::array({"Bert" + class_for(ours->head)});
-  write_labels(ours->head, json);
+  labels_to_hf(labels_of(ours->head), json);
   return json;
 }
 
@@ -343,7 +314,7 @@ std::optional<Json> write_distilbert(const ModelConfig& config) {
   theirs.tie_word_embeddings = masked_lm == nullptr || masked_lm->tie_embeddings;
   Json json = config_to_json(theirs);
   json["architectures"] = Json::array({"DistilBert" + class_for(ours->head)});
-  write_labels(ours->head, json);
+  labels_to_hf(labels_of(ours->head), json);
   return json;
 }
 

@@ -8,8 +8,8 @@
 namespace zoo {
 
 const std::vector<HfFamily>& hf_families() {
-  static const std::vector<HfFamily> families = {hf_gpt2(), hf_llama(), hf_qwen3(), hf_bert(),
-                                                 hf_distilbert()};
+  static const std::vector<HfFamily> families = {hf_gpt2(), hf_llama(),      hf_qwen3(),
+                                                 hf_bert(), hf_distilbert(), hf_vit()};
   return families;
 }
 
@@ -43,6 +43,33 @@ void refuse_quantised(const Json& json, const std::string& where) {
     throw DataError(where +
                     "/quantization_config: only null (weights that are not quantised) is "
                     "supported");
+}
+
+std::vector<std::string> labels_from_hf(const Json& json, const std::string& where) {
+  std::vector<std::string> labels;
+  if (json.contains("id2label") && json["id2label"].is_object()) {
+    const Json& names = json["id2label"];
+    for (size_t id = 0; id < names.size(); ++id) {
+      const std::string key = std::to_string(id);
+      if (!names.contains(key) || !names[key].is_string())
+        throw FormatError(cat(where, "/id2label: has no name for the class ", key,
+                              "; it names the classes \"0\" to \"", names.size() - 1, "\""));
+      labels.push_back(names[key]);
+    }
+    return labels;
+  }
+  const int64_t count = json.contains("num_labels") && json["num_labels"].is_number_integer()
+                            ? json["num_labels"].get<int64_t>()
+                            : 2;
+  for (int64_t id = 0; id < count; ++id) labels.push_back(cat("LABEL_", id));
+  return labels;
+}
+
+void labels_to_hf(const std::vector<std::string>& labels, Json& json) {
+  for (size_t id = 0; id < labels.size(); ++id) {
+    json["id2label"][std::to_string(id)] = labels[id];
+    json["label2id"][labels[id]] = id;
+  }
 }
 
 std::vector<HfWeight> expand_table(const std::vector<HfRow>& table, int64_t num_layers) {

@@ -18,6 +18,7 @@ struct HfWeight {
   std::vector<std::string> theirs;  ///< several: ours is their rows, one below the other
   std::vector<int64_t> rows;        ///< of each of `theirs`, where there are several
   bool transposed = false;          ///< stored (in, out), as GPT-2's Conv1D does
+  std::vector<int64_t> shape;       ///< in the file, of the same numbers; empty: as ours
   /// Ours may lack this parameter, a bias; then the file's must be 0, and is written as 0.
   bool zero_if_absent = false;
 };
@@ -50,6 +51,13 @@ const HfFamily& hf_llama();
 const HfFamily& hf_qwen3();
 const HfFamily& hf_bert();
 const HfFamily& hf_distilbert();
+const HfFamily& hf_vit();
+
+/// The names of the classes: id2label, or as many as num_labels says (Hugging Face's default: 2).
+/// @throws FormatError if id2label has gaps
+std::vector<std::string> labels_from_hf(const Json& json, const std::string& where);
+/// Sets id2label and label2id.
+void labels_to_hf(const std::vector<std::string>& labels, Json& json);
 
 /// @throws DataError if config.json says that the weights are quantised
 void refuse_quantised(const Json& json, const std::string& where);

@@ -29,8 +29,7 @@ struct Classify {
         "each word and its tag on a line, separated by a tab, and a blank line behind each text.");
     flags.example("classes of a file's lines",
                   "transformer-cli classify runs/classifier -i source.txt --top 2");
-    flags.example("of one text",
-                  "echo 'a b c' | transformer-cli classify runs/classifier --json");
+    flags.example("of one text", "echo 'a b c' | transformer-cli classify runs/classifier --json");
     flags.text("-m,--model,model", model_path, "DIR", "run, checkpoint or Hugging Face folder");
     flags.text("-i,--input", input, "FILE", "texts, a line each; - or none: standard input");
     flags.flag("--pair", pair, "each line holds two texts: text<TAB>text");
@@ -51,8 +50,9 @@ struct Classify {
     if (!labels_file.empty()) read_labels();
     const bool tags = std::holds_alternative<TaggerHeadConfig>(opened.model->head());
     if (tags && (pair || top > 1))
-      throw ConfigError("--pair and --top are for classes of texts, but the model tags words; "
-                        "leave them out");
+      throw ConfigError(
+          "--pair and --top are for classes of texts, but the model tags words; "
+          "leave them out");
     LineReader reader(input);
     std::vector<std::string> lines;
     const auto flush = [&](int64_t first) {
@@ -82,8 +82,8 @@ struct Classify {
     labels = std::move(names);
   }
 
-  void print_classes(const std::vector<std::string>& lines, const std::string& name,
-                     int64_t first, bool json) {
+  void print_classes(const std::vector<std::string>& lines, const std::string& name, int64_t first,
+                     bool json) {
     if (lines.empty()) return;
     std::vector<EncodedText> texts;
     for (size_t i = 0; i < lines.size(); ++i)

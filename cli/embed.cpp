@@ -25,9 +25,10 @@ struct Embed {
         "\"embeddings\", .json an array of arrays; .jsonl and standard output: an array a line.\n"
         "--similarity writes the cosine of each text's vector with every text's instead: N rows of "
         "N.");
-    flags.example("vectors for NumPy",
-                  "transformer-cli embed runs/bert -i source.txt --pooling mean -o vectors.npy && ls "
-                  "vectors.npy");
+    flags.example(
+        "vectors for NumPy",
+        "transformer-cli embed runs/bert -i source.txt --pooling mean -o vectors.npy && ls "
+        "vectors.npy");
     flags.example("how alike texts are",
                   "printf 'old books\\nmy uncle\\n' | transformer-cli embed runs/bert --pooling "
                   "mean --similarity");
@@ -48,9 +49,10 @@ struct Embed {
     const fs::path path = utf8_path(output);
     const std::string form = output == "-" ? ".jsonl" : utf8(path.extension());
     if (form != ".npy" && form != ".safetensors" && form != ".json" && form != ".jsonl")
-      throw ConfigError(cat("--output: \"", output,
-                            "\" has none of the endings .npy, .safetensors, .json and .jsonl, which "
-                            "say what to write"));
+      throw ConfigError(
+          cat("--output: \"", output,
+              "\" has none of the endings .npy, .safetensors, .json and .jsonl, which "
+              "say what to write"));
     if (similarity && form == ".safetensors")
       throw ConfigError("--similarity: is written as .npy, .json or .jsonl; name such a file");
     const TextModel opened = load_text_model("embed", model_path, globals);
@@ -58,8 +60,8 @@ struct Embed {
     LineReader reader(input);
     int64_t cut = 0;
     while (const auto line = reader.next()) {
-      texts.push_back(encode_line(*opened.encoding, *line, pair,
-                                  cat(reader.name(), ":", texts.size() + 1)));
+      texts.push_back(
+          encode_line(*opened.encoding, *line, pair, cat(reader.name(), ":", texts.size() + 1)));
       cut += texts.back().cut;
     }
     if (texts.empty()) throw DataError(reader.name() + ": holds no text");

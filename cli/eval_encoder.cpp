@@ -14,9 +14,8 @@
 namespace zoo::cli {
 namespace {
 
-const std::vector<std::string> kClassMetrics = {"accuracy",    "macro_f1", "micro_f1",
-                                                "weighted_f1", "matthews", "classes",
-                                                "confusion"};
+const std::vector<std::string> kClassMetrics = {"accuracy", "macro_f1", "micro_f1", "weighted_f1",
+                                                "matthews", "classes",  "confusion"};
 const std::vector<std::string> kMaskMetrics = {"loss", "perplexity", "accuracy",
                                                "next_sentence_accuracy"};
 
@@ -197,9 +196,9 @@ struct EvalEncoder : EvalMode {
                 << '\n';
     }
     const std::string& first = metrics.front();
-    return result.contains(first) ? pass_gate(shared, first, result[first],
-                                              first == "loss" || first == "perplexity")
-                                  : kDone;
+    return result.contains(first)
+               ? pass_gate(shared, first, result[first], first == "loss" || first == "perplexity")
+               : kDone;
   }
 };
 

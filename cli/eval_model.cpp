@@ -9,61 +9,61 @@
 namespace zoo::cli {
 
 EvalData find_eval_data(const EvalFlags& flags, const LoadedModel& loaded, bool completion) {
-    const std::string& data = flags.data;
-    EvalData found;
-    if (data != "valid" && data != "test") {
-      found.files = {utf8_path(data)};
-      found.completion = completion || found.files[0].extension() == ".tsv";
-    } else {
-      if (!loaded.project.is_object() || !loaded.project.contains("task"))
-        throw DataError(cat("--data ", data, ": ", flags.model,
-                            " does not say which data it was trained on (it has no task in "
-                            "zoo.json); name a file"));
-      const ProjectConfig project =
-          zoo::read_project(loaded.project, utf8(loaded.folder / "zoo.json") + "#");
-      std::vector<std::string> train, valid;
-      std::visit(
-          [&]<class Task>(const Task& task) {
-            if constexpr (std::is_same_v<Task, TranslationTaskConfig>)
-              throw ConfigError(cat("--data ", data, ": ", flags.model,
-                                    " translates, and has two sides of data; give --source and "
-                                    "--reference"));
-            else
-              std::tie(train, valid) = std::tie(task.train, task.valid);
+  const std::string& data = flags.data;
+  EvalData found;
+  if (data != "valid" && data != "test") {
+    found.files = {utf8_path(data)};
+    found.completion = completion || found.files[0].extension() == ".tsv";
+  } else {
+    if (!loaded.project.is_object() || !loaded.project.contains("task"))
+      throw DataError(cat("--data ", data, ": ", flags.model,
+                          " does not say which data it was trained on (it has no task in "
+                          "zoo.json); name a file"));
+    const ProjectConfig project =
+        zoo::read_project(loaded.project, utf8(loaded.folder / "zoo.json") + "#");
+    std::vector<std::string> train, valid;
+    std::visit(
+        [&]<class Task>(const Task& task) {
+          if constexpr (std::is_same_v<Task, TranslationTaskConfig>)
+            throw ConfigError(cat("--data ", data, ": ", flags.model,
+                                  " translates, and has two sides of data; give --source and "
+                                  "--reference"));
+          else
+            std::tie(train, valid) = std::tie(task.train, task.valid);
+        },
+        project.task);
+    found.completion = std::holds_alternative<CompletionTaskConfig>(project.task);
+    for (const std::string& name : valid.empty() ? train : valid)
+      found.files.push_back(utf8_path(name));
+    if (valid.empty())
+      found.tail = std::visit(
+          [](const auto& task) {
+            if constexpr (requires { task.valid_fraction; }) return task.valid_fraction;
+            return 1.0;
           },
           project.task);
-      found.completion = std::holds_alternative<CompletionTaskConfig>(project.task);
-      for (const std::string& name : valid.empty() ? train : valid)
-        found.files.push_back(utf8_path(name));
-      if (valid.empty())
-        found.tail = std::visit(
-            [](const auto& task) {
-              if constexpr (requires { task.valid_fraction; }) return task.valid_fraction;
-              return 1.0;
-            },
-            project.task);
-      if (data == "test")
-        for (fs::path& file : found.files) {
-          const std::string name = utf8(file.filename());
-          if (!name.starts_with("valid"))
-            throw DataError(cat("--data test: ", flags.model, " was validated on ", utf8(file),
-                                ", beside which no test file is known; name the file"));
-          file.replace_filename(utf8_path("test" + name.substr(5)));
-          found.tail = 1;
-        }
-    }
-    if (found.files.empty())
-      throw DataError(cat("--data ", data, ": the model's task names no file; name one"));
-    for (const fs::path& file : found.files)
-      if (!fs::is_regular_file(file))
-        throw DataError(cat(
-            utf8(file), ": no such file",
-            data == "valid" || data == "test"
-                ? cat(" (--data ", data, " of ", flags.model, ", relative to the working folder)")
-                : "",
-            "; name a text, a .tokens or a .tsv file with --data"));
-    return found;
+    if (data == "test")
+      for (fs::path& file : found.files) {
+        const std::string name = utf8(file.filename());
+        if (!name.starts_with("valid"))
+          throw DataError(cat("--data test: ", flags.model, " was validated on ", utf8(file),
+                              ", beside which no test file is known; name the file"));
+        file.replace_filename(utf8_path("test" + name.substr(5)));
+        found.tail = 1;
+      }
   }
+  if (found.files.empty())
+    throw DataError(cat("--data ", data, ": the model's task names no file; name one"));
+  for (const fs::path& file : found.files)
+    if (!fs::is_regular_file(file))
+      throw DataError(
+          cat(utf8(file), ": no such file",
+              data == "valid" || data == "test"
+                  ? cat(" (--data ", data, " of ", flags.model, ", relative to the working folder)")
+                  : "",
+              "; name a text, a .tokens or a .tsv file with --data"));
+  return found;
+}
 
 std::vector<std::string> chosen_metrics(
     const EvalFlags& flags, const std::vector<std::string>& known,

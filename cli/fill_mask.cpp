@@ -108,9 +108,9 @@ struct FillMask {
   /// Puts the token in the mask's place; a piece that goes on with a word joins it.
   static void put(Guess& guess, const Tokenizer& tokenizer, size_t at, size_t length) {
     const bool joins = tokenizer.continues_word(guess.id);
-    const std::string word =
-        joins && guess.token.starts_with("##") ? guess.token.substr(2)
-                                               : tokenizer.decode(std::vector<int64_t>{guess.id});
+    const std::string word = joins && guess.token.starts_with("##")
+                                 ? guess.token.substr(2)
+                                 : tokenizer.decode(std::vector<int64_t>{guess.id});
     while (joins && at > 0 && guess.sentence[at - 1] == ' ') {
       --at;
       ++length;
@@ -123,13 +123,12 @@ struct FillMask {
                               const std::vector<int64_t>& places) {
     const torch::InferenceMode inference;
     Tensor found;
-    for_each_text_batch({row_of(text)}, 1, device_of(model),
-                        [&](const auto&, const TextBatch& batch) {
-                          const Tensor rows =
-                              torch::tensor(places, torch::kInt64).to(batch.tokens.device());
-                          const Tensor hidden = model.encode(batch)[0].index_select(0, rows);
-                          found = model.logits(hidden, {}).to(torch::kFloat32).softmax(-1).cpu();
-                        });
+    for_each_text_batch(
+        {row_of(text)}, 1, device_of(model), [&](const auto&, const TextBatch& batch) {
+          const Tensor rows = torch::tensor(places, torch::kInt64).to(batch.tokens.device());
+          const Tensor hidden = model.encode(batch)[0].index_select(0, rows);
+          found = model.logits(hidden, {}).to(torch::kFloat32).softmax(-1).cpu();
+        });
     return found;
   }
 };

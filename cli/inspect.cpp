@@ -57,6 +57,13 @@ std::string summary(const BertConfig& config) {
   return cat(config.num_layers, " layers, ", parts_of(config.position, config.block),
              ", pooling: ", enum_name(config.pooling), ", head: ", type_of(config.head));
 }
+std::string summary(const VitConfig& config) {
+  return cat(config.num_layers, " layers, pictures of ", config.image_height, " x ",
+             config.image_width, ", ", enum_name(config.position), " positions, ",
+             type_of(config.block.norm), " norm (", enum_name(config.block.placement), "), ",
+             type_of(config.block.feed_forward),
+             " feed-forward, pooling: ", enum_name(config.pooling));
+}
 std::string summary(const RnnSeq2SeqConfig& config) {
   return cat(config.encoder_layers, " + ", config.decoder_layers, " layers of ",
              enum_name(config.cell), ", ", config.bidirectional ? "bidirectional" : "forward",
@@ -192,7 +199,7 @@ struct Inspect {
         training_memory(subject.model, {batch_size, tokens, subject.optimizer_states, bytes == 2});
     const double cache = kv_cache_bytes(subject.model, batch_size, tokens, bytes);
     const double forward = forward_flops(subject.model, tokens);
-    if (std::visit([](const auto& model) { return model.vocab_size; }, subject.model) == 0)
+    if (vocab_size_of(subject.model) == 0)
       log_warning(
           "vocab_size is 0, the tokenizer's size once there is one: V counts as 0 here; "
           "--set model.vocab_size=N counts it");

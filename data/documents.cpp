@@ -59,8 +59,9 @@ DocumentCorpus::DocumentCorpus(const fs::path& packed, int64_t max_tokens)
   }
   close();
   if (passages_.empty())
-    throw FormatError(cat(utf8(packed), ": holds no lines; remove the file, and it is packed "
-                                        "again"));
+    throw FormatError(cat(utf8(packed),
+                          ": holds no lines; remove the file, and it is packed "
+                          "again"));
 }
 
 std::vector<int64_t> DocumentCorpus::read(int64_t first, int64_t count) const {
@@ -90,16 +91,15 @@ SentencePair DocumentCorpus::pair(int64_t index, std::pair<int64_t, int64_t> oth
   SentencePair pair;
   pair.follows = !ends.empty() && random.next_below(2) == 0;
   // A passage of one line may fill max_tokens: then its first half is all that is used.
-  const int64_t end = ends.empty()
-                          ? passage.first + std::min(passage.count, (max_tokens_ + 1) / 2)
-                          : ends[random.next_below(ends.size())];
+  const int64_t end = ends.empty() ? passage.first + std::min(passage.count, (max_tokens_ + 1) / 2)
+                                   : ends[random.next_below(ends.size())];
   pair.a = read(passage.first, end - passage.first);
   if (pair.follows) {
     pair.b = read(end, passage.first + passage.count - end);
     return pair;
   }
-  int64_t other = others.first + static_cast<int64_t>(
-                                     random.next_below(others.second - others.first));
+  int64_t other =
+      others.first + static_cast<int64_t>(random.next_below(others.second - others.first));
   if (other == index) other = other + 1 < others.second ? other + 1 : others.first;
   const Passage& source = passages_[other];
   const std::vector<int64_t> starts = line_ends(source);

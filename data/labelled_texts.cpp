@@ -85,10 +85,9 @@ std::vector<std::string> labels_in(const std::vector<fs::path>& files, LabelUnit
       for_each_labelled_line(
           file, [&](const std::vector<std::string>& columns) { found.insert(columns[0]); }, [] {});
     else
-      for_each_tagged_sentence(
-          file, [&](const auto&, const std::vector<std::string>& tags) {
-            found.insert(tags.begin(), tags.end());
-          });
+      for_each_tagged_sentence(file, [&](const auto&, const std::vector<std::string>& tags) {
+        found.insert(tags.begin(), tags.end());
+      });
   }
   std::vector<std::string> labels(found.begin(), found.end());
   if (std::all_of(labels.begin(), labels.end(), is_integer))
@@ -120,9 +119,9 @@ LabelledTexts read_labelled_texts(const std::vector<fs::path>& files, LabelUnit 
   const auto number_of = [&](const std::string& label) {
     const auto found = numbers.find(label);
     if (found == numbers.end())
-      throw DataError(cat("the label \"", label, "\" is none of the model's ", labels.size(), ": ",
-                          join({labels.begin(), labels.begin() + std::min<size_t>(labels.size(), 20)},
-                               ", ")));
+      throw DataError(
+          cat("the label \"", label, "\" is none of the model's ", labels.size(), ": ",
+              join({labels.begin(), labels.begin() + std::min<size_t>(labels.size(), 20)}, ", ")));
     return found->second;
   };
   LabelledTexts read;
@@ -154,11 +153,10 @@ LabelledTexts read_labelled_texts(const std::vector<fs::path>& files, LabelUnit 
       for_each_tagged_sentence(file, read_sentence);
   }
   if (read.texts.empty())
-    throw DataError(cat(files.empty() ? "the data" : utf8(files[0]),
-                        ": holds no labelled text; expected ",
-                        unit == LabelUnit::text
-                            ? "\"label<TAB>text\" a line"
-                            : "a word and its tag a line, sentences separated by blank lines"));
+    throw DataError(cat(
+        files.empty() ? "the data" : utf8(files[0]), ": holds no labelled text; expected ",
+        unit == LabelUnit::text ? "\"label<TAB>text\" a line"
+                                : "a word and its tag a line, sentences separated by blank lines"));
   return read;
 }
 

@@ -31,8 +31,8 @@ std::vector<int64_t> Masking::mask(std::span<int64_t> ids, int64_t none,
     const Token token = tokens_[ids[place]];
     if (token.special) continue;
     ++maskable;
-    const bool joins = options_.whole_words && token.continues && !groups.empty() &&
-                       groups.back().second == place;
+    const bool joins =
+        options_.whole_words && token.continues && !groups.empty() && groups.back().second == place;
     if (joins)
       groups.back().second = place + 1;
     else
@@ -40,8 +40,8 @@ std::vector<int64_t> Masking::mask(std::span<int64_t> ids, int64_t none,
   }
   std::vector<int64_t> targets(ids.size(), none);
   if (groups.empty()) return targets;
-  const auto wanted = std::max<int64_t>(
-      1, std::llround(options_.probability * static_cast<double>(maskable)));
+  const auto wanted =
+      std::max<int64_t>(1, std::llround(options_.probability * static_cast<double>(maskable)));
   int64_t chosen = 0;
   // Fisher and Yates, as far as it is needed.
   for (size_t next = 0; next < groups.size() && chosen < wanted; ++next) {

@@ -13,10 +13,10 @@
 namespace zoo {
 
 struct MaskingOptions {
-  double probability = 0.15;   ///< share of the tokens that are chosen
-  double mask_share = 0.8;     ///< of the chosen: replaced by [MASK]
-  double random_share = 0.1;   ///< of the chosen: replaced by a random token; the rest stay
-  bool whole_words = false;    ///< all tokens of a word, or none
+  double probability = 0.15;  ///< share of the tokens that are chosen
+  double mask_share = 0.8;    ///< of the chosen: replaced by [MASK]
+  double random_share = 0.1;  ///< of the chosen: replaced by a random token; the rest stay
+  bool whole_words = false;   ///< all tokens of a word, or none
 };
 
 class Masking {
@@ -36,7 +36,7 @@ class Masking {
 
   MaskingOptions options_;
   int64_t mask_id_;
-  std::vector<Token> tokens_;           // by id
+  std::vector<Token> tokens_;          // by id
   std::vector<int64_t> replacements_;  // ids that are not special
 };
 

@@ -39,7 +39,7 @@ TextBatch pad_texts(const std::vector<TextRow>& rows) {
   }
   TextBatch batch{pad_rows(ids), {}, torch::tensor(lengths, torch::kInt64)};
   if (pairs) {
-    const Tensor places = torch::arange(batch.tokens.size(1));                // (T)
+    const Tensor places = torch::arange(batch.tokens.size(1));               // (T)
     const Tensor first = torch::tensor(firsts, torch::kInt64).unsqueeze(1);  // (B, 1)
     batch.segments = places.ge(first).to(torch::kInt64);                     // (B, T)
   }
@@ -81,15 +81,14 @@ std::vector<Tensor> tag_logits(TextEncoder& model, const std::vector<TextRow>& t
                                int64_t batch_tokens) {
   const torch::InferenceMode inference;
   std::vector<Tensor> all(texts.size());
-  for_each_text_batch(
-      texts, batch_tokens, device_of(model),
-      [&](const std::vector<size_t>& which, const TextBatch& batch) {
-        const Tensor logits = model.logits(model.encode(batch), batch.lengths)
-                                  .to(torch::kCPU, torch::kFloat32);  // (B, T, C)
-        for (size_t row = 0; row < which.size(); ++row)
-          all[which[row]] =
-              logits[static_cast<int64_t>(row)].narrow(0, 0, std::ssize(texts[which[row]].ids));
-      });
+  for_each_text_batch(texts, batch_tokens, device_of(model),
+                      [&](const std::vector<size_t>& which, const TextBatch& batch) {
+                        const Tensor logits = model.logits(model.encode(batch), batch.lengths)
+                                                  .to(torch::kCPU, torch::kFloat32);  // (B, T, C)
+                        for (size_t row = 0; row < which.size(); ++row)
+                          all[which[row]] = logits[static_cast<int64_t>(row)].narrow(
+                              0, 0, std::ssize(texts[which[row]].ids));
+                      });
   return all;
 }
 

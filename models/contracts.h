@@ -174,4 +174,32 @@ class TextEncoder : public torch::nn::Module {
   virtual const TextHeadConfig& head() const = 0;
 };
 
+/// The pictures that a model was made for.
+struct ImageShape {
+  int64_t channels = 3, height = 0, width = 0;
+  int64_t patch_size = 1;  ///< divides the height and width of every picture
+};
+
+/// A model that tells the class of a picture.
+class ImageEncoder : public torch::nn::Module {
+ public:
+  static constexpr std::string_view kKind = "vision model";
+
+  /// @param images (B, X, Y, Z): X channels, Y rows, Z columns; other sizes than image_shape()'s
+  /// are read too  @param tap hidden states and attention are put there, or null
+  /// @return (B, T, D), a vector for each patch, row by row, behind that of the class token if
+  /// there is one  @throws ShapeError
+  virtual Tensor encode(const Tensor& images, Tap* tap) = 0;
+  Tensor encode(const Tensor& images) { return encode(images, nullptr); }
+
+  /// Logits of the classes. @param hidden (B, T, D), of encode()  @return (B, C)
+  virtual Tensor logits(const Tensor& hidden) = 0;
+
+  /// As CausalLm::replica().
+  virtual std::shared_ptr<ImageEncoder> replica() const { return nullptr; }
+
+  virtual const std::vector<std::string>& labels() const = 0;  ///< names of the C classes
+  virtual ImageShape image_shape() const = 0;
+};
+
 }  // namespace zoo

@@ -192,6 +192,28 @@ std::vector<ParameterCost> costs(const BertConfig& config) {
   return parameters.take();
 }
 
+std::vector<ParameterCost> costs(const VitConfig& config) {
+  const BlockConfig& block = config.block;
+  const Sizes s = sizes_of(block, config.d_model);
+  const int64_t pixels = config.channels * config.patch_size * config.patch_size;
+  Collector parameters;
+  parameters.linear("embedding", "patch_embedding", "D", "X P P", s.d_model, pixels, true);
+  if (config.has_class_token())
+    parameters.add("embedding", "class_token.weight", "(1, D)", {1, s.d_model});
+  if (config.position == PatchPosition::learned)
+    parameters.add("position", "position.weight", "(T, D)", {config.tokens(), s.d_model});
+
+  parameters.enter("blocks.*.", config.num_layers);
+  add_block(parameters, block, s);
+
+  parameters.enter("", 1);
+  if (block.placement == NormPlacement::pre)
+    parameters.norm(block.norm, "final_norm", "D", s.d_model);
+  if (const int64_t labels = std::ssize(config.labels); labels > 0)
+    parameters.linear("output", "classifier", "C", "D", labels, s.d_model, true);
+  return parameters.take();
+}
+
 /// Inputs of layer `layer` of the encoder.
 int64_t encoder_input(const RnnSeq2SeqConfig& config, int64_t layer) {
   return layer == 0 ? config.d_embedding : config.memory_width();
@@ -294,6 +316,15 @@ Letters letters(const BertConfig& config) {
   return all;
 }
 
+Letters letters(const VitConfig& config) {
+  const Sizes s = sizes_of(config.block, config.d_model);
+  Letters all = {{"X", config.channels},   {"P", config.patch_size}, {"T", config.tokens()},
+                 {"L", config.num_layers}, {"D", s.d_model},         {"H", s.heads},
+                 {"G", s.kv_heads},        {"E", s.head_dim},        {"F", s.d_ff}};
+  if (!config.labels.empty()) all.emplace_back("C", std::ssize(config.labels));
+  return all;
+}
+
 Letters letters(const RnnSeq2SeqConfig& config) {
   Letters all = {{"U", config.source_vocab_size}, {"V", config.vocab_size},
                  {"E", config.d_embedding},       {"C", config.encoder_width()},
@@ -339,6 +370,15 @@ double predicted_share(const BertConfig& config) {
   return std::holds_alternative<MaskedLmHeadConfig>(config.head) ? 0.15 : 0;
 }
 double predicted_share(const auto&) { return 1; }
+
+/// Of one token of `keys` that a picture has; the classes are told from all of them together.
+double flops(const VitConfig& config, int64_t keys) {
+  const Sizes s = sizes_of(config.block, config.d_model);
+  const double block = self_attention_products(s, keys) + feed_forward_products(s);
+  const double pixels = real(config.channels * config.patch_size * config.patch_size);
+  const double classes = real(s.d_model) * real(std::ssize(config.labels)) / real(keys);
+  return 2 * (real(config.num_layers) * block + pixels * real(s.d_model) + classes);
+}
 
 double flops(const BertConfig& config, int64_t keys) {
   const Sizes s = sizes_of(config.block, config.d_model);
@@ -421,6 +461,13 @@ double kept_of_token(const BertConfig& config, int64_t tokens) {
          4 * real(s.d_model);
 }
 
+double kept_of_token(const VitConfig& config, int64_t tokens) {
+  const Sizes s = sizes_of(config.block, config.d_model);
+  return real(config.num_layers) *
+             kept_in_block(s, config.block, config.dropout, NoPositionConfig{}, tokens) +
+         real(config.channels * config.patch_size * config.patch_size) + 3 * real(s.d_model);
+}
+
 double kept_of_token(const RnnSeq2SeqConfig& config, int64_t tokens) {
   const double gates = real(gates_of(config.cell)) + 2;  // with the states
   double kept = 2 * real(config.d_embedding);
@@ -433,10 +480,16 @@ double kept_of_token(const RnnSeq2SeqConfig& config, int64_t tokens) {
   return kept;
 }
 
+/// Logits that a training step makes of each token, on average.
+double logits_of_token(const auto& config) {
+  return predicted_share(config) * real(config.vocab_size);
+}
+double logits_of_token(const VitConfig&) { return 0; }
+
 double activations(const auto& config, const TrainingShape& shape) {
   const double tokens = real(shape.batch) * real(shape.tokens);
   const double bytes = shape.half_precision ? 2 : 4;
-  const double logits = predicted_share(config) * real(config.vocab_size);
+  const double logits = logits_of_token(config);
   // Logits, their log-softmax and their gradient; the last two are float32 in any case.
   return tokens * (bytes * (kept_of_token(config, shape.tokens) + logits) + 8 * logits);
 }
@@ -451,6 +504,7 @@ double cached_numbers(const TransformerConfig& config) {
   return 4 * real(config.decoder_layers * s.kv_heads * s.head_dim);
 }
 double cached_numbers(const BertConfig&) { return 0; }
+double cached_numbers(const VitConfig&) { return 0; }
 double cached_numbers(const RnnSeq2SeqConfig& config) {
   if (!config.has_attention()) return 0;
   int64_t numbers = config.memory_width();
@@ -507,8 +561,10 @@ int64_t longest_context(const ModelConfig& config) {
       [](const auto& model) {
         if constexpr (requires { model.max_source_length; })
           return std::max(model.max_length, model.max_source_length);
-        else
+        else if constexpr (requires { model.max_length; })
           return model.max_length;
+        else
+          return model.tokens();
       },
       config);
 }

@@ -30,7 +30,8 @@ int64_t parameter_count(const ModelConfig& config);
 /// The sizes that the letters stand for, in the order to show them: {"V", 50257}.
 std::vector<std::pair<std::string, int64_t>> letter_sizes(const ModelConfig& config);
 
-/// The longest sequence in tokens; of an encoder-decoder the longer of both.
+/// The longest sequence in tokens; of an encoder-decoder the longer of both; of a picture all of
+/// its tokens.
 int64_t longest_context(const ModelConfig& config);
 
 /// Floating-point operations to read one token that attends to `keys` tokens, itself included. Of

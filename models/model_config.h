@@ -9,10 +9,12 @@
 #include "models/gpt_config.h"
 #include "models/rnn_seq2seq_config.h"
 #include "models/transformer_config.h"
+#include "models/vit_config.h"
 
 namespace zoo {
 
-using ModelConfig = std::variant<GptConfig, TransformerConfig, RnnSeq2SeqConfig, BertConfig>;
+using ModelConfig =
+    std::variant<GptConfig, TransformerConfig, RnnSeq2SeqConfig, BertConfig, VitConfig>;
 
 /// The model's name in configs: "gpt".
 std::string_view model_type(const ModelConfig& config);

@@ -6,6 +6,7 @@
 #include "models/gpt.h"
 #include "models/rnn_seq2seq.h"
 #include "models/transformer.h"
+#include "models/vit.h"
 #include "nn/init.h"
 
 namespace zoo {
@@ -41,9 +42,16 @@ std::shared_ptr<torch::nn::Module> build(const BertConfig& config, Parameters pa
   return model;
 }
 
+std::shared_ptr<torch::nn::Module> build(const VitConfig& config, Parameters parameters) {
+  auto model = std::make_shared<Vit>(config);
+  if (parameters == Parameters::drawn) init_parameters(*model, config.init, /*residual_writes=*/1);
+  return model;
+}
+
 std::string_view kind_of(const torch::nn::Module& model) {
   if (dynamic_cast<const Seq2Seq*>(&model) != nullptr) return Seq2Seq::kKind;
   if (dynamic_cast<const TextEncoder*>(&model) != nullptr) return TextEncoder::kKind;
+  if (dynamic_cast<const ImageEncoder*>(&model) != nullptr) return ImageEncoder::kKind;
   return CausalLm::kKind;
 }
 
@@ -69,6 +77,10 @@ std::shared_ptr<TextEncoder> make_text_encoder(const ModelConfig& config, Parame
   return as_kind<TextEncoder>(make_model(config, parameters), name_in_messages(config));
 }
 
+std::shared_ptr<ImageEncoder> make_image_encoder(const ModelConfig& config, Parameters parameters) {
+  return as_kind<ImageEncoder>(make_model(config, parameters), name_in_messages(config));
+}
+
 template <class Contract>
 std::shared_ptr<Contract> as_kind(const std::shared_ptr<torch::nn::Module>& model,
                                   const std::string& where) {
@@ -83,6 +95,18 @@ template std::shared_ptr<Seq2Seq> as_kind(const std::shared_ptr<torch::nn::Modul
 template std::shared_ptr<TextEncoder> as_kind(const std::shared_ptr<torch::nn::Module>&,
                                               const std::string&);
 
+template std::shared_ptr<ImageEncoder> as_kind(const std::shared_ptr<torch::nn::Module>&,
+                                               const std::string&);
+
+std::optional<int64_t> vocab_size_of(const ModelConfig& config) {
+  return std::visit(
+      [](const auto& model) -> std::optional<int64_t> {
+        if constexpr (requires { model.vocab_size; }) return model.vocab_size;
+        return std::nullopt;
+      },
+      config);
+}
+
 void fit_to_vocabulary(ModelConfig& config, int64_t vocab_size, int64_t source_vocab_size) {
   const auto fit = [](const char* name, int64_t& size, int64_t wanted) {
     if (size == 0) size = wanted;
@@ -92,7 +116,8 @@ void fit_to_vocabulary(ModelConfig& config, int64_t vocab_size, int64_t source_v
   };
   std::visit(
       [&](auto& model) {
-        fit("vocab_size", model.vocab_size, vocab_size);
+        if constexpr (requires { model.vocab_size; })
+          fit("vocab_size", model.vocab_size, vocab_size);
         if constexpr (requires { model.source_vocab_size; })
           fit("source_vocab_size", model.source_vocab_size, source_vocab_size);
       },

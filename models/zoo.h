@@ -3,6 +3,7 @@
 // zoo.cpp.
 
 #include <memory>
+#include <optional>
 
 #include "models/contracts.h"
 #include "models/model_config.h"
@@ -25,11 +26,17 @@ std::shared_ptr<Seq2Seq> make_seq2seq(const ModelConfig& config,
 std::shared_ptr<TextEncoder> make_text_encoder(const ModelConfig& config,
                                                Parameters parameters = Parameters::drawn);
 
-/// A model as the contract that the caller needs: CausalLm, Seq2Seq or TextEncoder.
+std::shared_ptr<ImageEncoder> make_image_encoder(const ModelConfig& config,
+                                                 Parameters parameters = Parameters::drawn);
+
+/// A model as the contract that the caller needs: CausalLm, Seq2Seq, TextEncoder or ImageEncoder.
 /// @param where names the model in messages  @throws ConfigError if it is of another kind
 template <class Contract>
 std::shared_ptr<Contract> as_kind(const std::shared_ptr<torch::nn::Module>& model,
                                   const std::string& where);
+
+/// The tokens in the vocabulary of what the model writes; nothing for models without text.
+std::optional<int64_t> vocab_size_of(const ModelConfig& config);
 
 /// Fills what the tokenizers decide: vocab_size 0 becomes `vocab_size`, and source_vocab_size 0,
 /// where the model has it, `source_vocab_size`.

@@ -61,8 +61,8 @@ EncodedText TextEncoding::frame(std::vector<int64_t> a,
     text.ids.push_back(sep_);
   }
   if (std::ssize(text.ids) > max_length_)
-    throw Error(cat("TextEncoding::frame: ", text.ids.size(), " ids, but max_length is ",
-                    max_length_));
+    throw Error(
+        cat("TextEncoding::frame: ", text.ids.size(), " ids, but max_length is ", max_length_));
   return text;
 }
 

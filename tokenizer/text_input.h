@@ -20,8 +20,8 @@ struct EncodedText {
 class TextEncoding {
  public:
   /// @param max_length of ids in all, the special ones included  @param tokenizer must outlive this
-  /// @throws ConfigError if the tokenizer has no [CLS] and [SEP] (nor <s> and </s> in their places),
-  /// or if max_length leaves no room beside them
+  /// @throws ConfigError if the tokenizer has no [CLS] and [SEP] (nor <s> and </s> in their
+  /// places), or if max_length leaves no room beside them
   TextEncoding(const Tokenizer& tokenizer, int64_t max_length);
 
   /// What exceeds max_length is cut off at the end of the longer text, as Hugging Face's

@@ -91,8 +91,8 @@ class LabelTask final : public ExampleTask {
       for (size_t place = 0; place < example.labels.size(); ++place)
         if (example.labels[place] != kNoLabel)
           text += cat(unit_ == LabelUnit::text ? "\t" : " ",
-                      labels_[guess[static_cast<int64_t>(place)].item<int64_t>()], " (wanted: ",
-                      labels_[example.labels[place]], ")");
+                      labels_[guess[static_cast<int64_t>(place)].item<int64_t>()],
+                      " (wanted: ", labels_[example.labels[place]], ")");
       text += "\n";
     }
     return text;

@@ -43,8 +43,8 @@ class MaskedLmTask final : public TokenTask {
       valid_.corpus = open(data_paths(config.valid, "task.valid"), cache);
       valid_.last = valid_.corpus->size();
     } else {
-      const auto held_out = static_cast<int64_t>(
-          std::ceil(static_cast<double>(train_.last) * config.valid_fraction));
+      const auto held_out =
+          static_cast<int64_t>(std::ceil(static_cast<double>(train_.last) * config.valid_fraction));
       if (held_out == 0 || held_out == train_.last)
         throw DataError(cat("task.train: has ", train_.last,
                             " passages, too few to hold some out for validation; name files in "
@@ -78,9 +78,8 @@ class MaskedLmTask final : public TokenTask {
     const TextBatch texts = text_batch(batch);
     const Tensor hidden = model.encode(texts);  // (B, T, D)
     const Predictions found = predict_from(model, hidden, batch);
-    const Tensor masked = at::cross_entropy_loss(found.logits, found.targets, {},
-                                                 at::Reduction::Sum, kNoTarget,
-                                                 training_.label_smoothing);
+    const Tensor masked = at::cross_entropy_loss(
+        found.logits, found.targets, {}, at::Reduction::Sum, kNoTarget, training_.label_smoothing);
     if (!batch.follows.defined()) return masked;
     const Tensor follows =
         at::cross_entropy_loss(model.next_sentence_logits(hidden, texts.lengths), batch.follows);
@@ -99,8 +98,7 @@ class MaskedLmTask final : public TokenTask {
     Sums sums;
     for (int64_t position = 0; position < valid_.size();) {
       // The same masks at each evaluation.
-      const Batch batch =
-          collate(valid_, valid_batches_->at(position), kValidMaskStream, position);
+      const Batch batch = collate(valid_, valid_batches_->at(position), kValidMaskStream, position);
       add(batch, sums);
       position += batch.examples;
     }
@@ -131,8 +129,8 @@ class MaskedLmTask final : public TokenTask {
       const auto* input = inputs.const_data_ptr<int64_t>();
       const auto* target = targets.const_data_ptr<int64_t>();
       const std::vector<int64_t> ids(input, input + inputs.numel());
-      text += cat(i == 0 ? "" : "\n", "read:   ",
-                  tokenizer_->decode(ids, {.skip_special = false}), "\nfound: ");
+      text += cat(i == 0 ? "" : "\n", "read:   ", tokenizer_->decode(ids, {.skip_special = false}),
+                  "\nfound: ");
       int64_t next = 0;
       for (int64_t place = 0; place < targets.numel(); ++place)
         if (target[place] != kNoTarget)
@@ -170,9 +168,8 @@ class MaskedLmTask final : public TokenTask {
 
   std::shared_ptr<const DocumentCorpus> open(const std::vector<fs::path>& texts,
                                              const fs::path& cache) const {
-    return std::make_shared<const DocumentCorpus>(
-        pack_documents_cached(texts, *tokenizer_, cache),
-        encoding_.room(head_.next_sentence ? 2 : 1));
+    return std::make_shared<const DocumentCorpus>(pack_documents_cached(texts, *tokenizer_, cache),
+                                                  encoding_.room(head_.next_sentence ? 2 : 1));
   }
 
   std::unique_ptr<const LengthBatches> order(const Split& split, BatchBudget budget) const {
@@ -221,9 +218,9 @@ class MaskedLmTask final : public TokenTask {
     const Tensor hidden = model_->encode(texts);
     const Predictions found = predict_from(*model_, hidden, batch);
     const auto count = [](const Tensor& logits, const Tensor& targets) {
-      return std::pair(at::cross_entropy_loss(logits, targets, {}, at::Reduction::Sum)
-                           .to(torch::kFloat64),
-                       logits.argmax(-1).eq(targets).sum().to(torch::kFloat64));
+      return std::pair(
+          at::cross_entropy_loss(logits, targets, {}, at::Reduction::Sum).to(torch::kFloat64),
+          logits.argmax(-1).eq(targets).sum().to(torch::kFloat64));
     };
     const auto [loss, right] = count(found.logits, found.targets);
     Tensor all = torch::stack({loss, right});

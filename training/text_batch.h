@@ -22,9 +22,10 @@ void fill_text_batch(Batch& batch, const std::vector<EncodedText>& texts,
 template <class Head>
 const Head& require_head(const TextEncoder& model, std::string_view task) {
   if (const auto* head = std::get_if<Head>(&model.head())) return *head;
-  throw ConfigError(
-      cat("model.head: is of type \"", std::visit([](const auto& head) { return head.kType; }, model.head()),
-          "\", but the task ", task, " needs \"", Head::kType, "\"; set model.head.type to that"));
+  throw ConfigError(cat("model.head: is of type \"",
+                        std::visit([](const auto& head) { return head.kType; }, model.head()),
+                        "\", but the task ", task, " needs \"", Head::kType,
+                        "\"; set model.head.type to that"));
 }
 
 }  // namespace zoo

@@ -11,7 +11,8 @@ namespace zoo {
 struct MaskedLmTaskConfig {
   static constexpr std::string_view kType = "masked_lm";
   static constexpr std::string_view kAbout =
-      "Finding masked tokens, and with the head's next_sentence whether two texts follow each other "
+      "Finding masked tokens, and with the head's next_sentence whether two texts follow each "
+      "other "
       "(Devlin et al. 2019, \"BERT\", section 3.1); masks are drawn anew at each use";
   std::vector<std::string> train;
   std::vector<std::string> valid;

@@ -184,7 +184,7 @@ void require_same_config(const ProjectConfig& stored, ProjectConfig wanted) {
       [&](const auto& model) {
         if constexpr (requires { model.source_vocab_size; })
           fit_to_vocabulary(wanted.model, model.vocab_size, model.source_vocab_size);
-        else
+        else if constexpr (requires { model.vocab_size; })
           fit_to_vocabulary(wanted.model, model.vocab_size, 0);
       },
       stored.model);

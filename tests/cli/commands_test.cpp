@@ -115,10 +115,11 @@ TEST(ConfigCommand, ShowsChecksExplains) {
 
   const Json explained =
       json_of({"config", "explain", "model.block.attention.num_heads", "--json"});
-  ASSERT_EQ(explained.size(), 3U);  // of three models
+  ASSERT_EQ(explained.size(), 4U);  // of four models
   EXPECT_EQ(explained[0]["default"], 12);
   EXPECT_EQ(explained[1]["default"], 8);
   EXPECT_EQ(explained[2]["default"], 12);
+  EXPECT_EQ(explained[3]["default"], 12);
   EXPECT_EQ(explained[0]["bounds"], ">= 1");
   write_file(where / "other.json", R"({"model": {"num_layers": 4}})");
   const Json differences = json_of({"config", "diff", "good.json", "other.json", "--json"}, where);

@@ -43,8 +43,8 @@ TEST(FillMaskCommand, PrintsTheMostProbableTokensOfEachMask) {
 }
 
 TEST(FillMaskCommand, ProbabilitiesAddUpToOne) {
-  const CliResult found = cli({"fill-mask", "-m", "runs/bert", "--text", "my [MASK]", "--top",
-                               "100000", "--json"});
+  const CliResult found =
+      cli({"fill-mask", "-m", "runs/bert", "--text", "my [MASK]", "--top", "100000", "--json"});
   ASSERT_EQ(found.code, 0) << found.err;
   const Json json = parse_json(found.out, "output");
   EXPECT_EQ(json["text"], "my [MASK]");
@@ -122,11 +122,11 @@ TEST(EmbedCommand, EveryFormHoldsTheSameVectors) {
   const CliResult found = cli({"embed", "runs/bert", "--pooling", "mean"}, texts);
   ASSERT_EQ(found.code, 0) << found.err;
   ASSERT_EQ(found.lines().size(), 2);
-  const Json first = parse_json(found.lines()[0], "line"), second = parse_json(found.lines()[1], "");
+  const Json first = parse_json(found.lines()[0], "line"),
+             second = parse_json(found.lines()[1], "");
   EXPECT_EQ(first.size(), 16);
   for (const char* name : {"v.json", "v.npy", "v.safetensors"}) {
-    const CliResult written =
-        cli({"embed", "runs/bert", "--pooling", "mean", "-o", name}, texts);
+    const CliResult written = cli({"embed", "runs/bert", "--pooling", "mean", "-o", name}, texts);
     ASSERT_EQ(written.code, 0) << written.err;
     EXPECT_EQ(written.out, "");
   }
@@ -171,8 +171,7 @@ TEST(EvalCommand, OfAClassifierHasTablesAndAGate) {
   for (const char* part : {"accuracy = ", "macro_f1 = ", "micro_f1 = ", "weighted_f1 = ",
                            "matthews = ", "precision", "true \\ predicted", "texts: "})
     EXPECT_NE(found.out.find(part), std::string::npos) << part;
-  const CliResult json =
-      cli({"eval", "runs/classifier", "--metrics", "f1,confusion", "--json"});
+  const CliResult json = cli({"eval", "runs/classifier", "--metrics", "f1,confusion", "--json"});
   ASSERT_EQ(json.code, 0) << json.err;
   const Json result = parse_json(json.out, "output");
   EXPECT_TRUE(result.contains("macro_f1"));

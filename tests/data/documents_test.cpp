@@ -37,8 +37,7 @@ class DocumentCorpusTest : public ::testing::Test {
 
 TEST_F(DocumentCorpusTest, PassagesAreWholeLinesOfOneDocument) {
   // 2, 3 and 2 tokens; a document's end; a line longer than a passage; another file.
-  const DocumentCorpus found =
-      corpus({"a b\nc d e\nf g\n\n \nh\ni j k l m n o p\n", "q\n"}, 5);
+  const DocumentCorpus found = corpus({"a b\nc d e\nf g\n\n \nh\ni j k l m n o p\n", "q\n"}, 5);
   ASSERT_EQ(found.size(), 6);
   EXPECT_EQ(found.tokens(0), letters("abcde"));
   EXPECT_EQ(found.tokens(1), letters("fg"));

@@ -73,8 +73,8 @@ TEST_F(LabelledTextsTest, BadLinesAreNamed) {
   EXPECT_EQ(refusal(LabelUnit::text, "\ta\n"), place + ":1: the label before the tab is blank");
   EXPECT_EQ(refusal(LabelUnit::text, "perhaps\ta\n"),
             place + ":1: the label \"perhaps\" is none of the model's 2: no, yes");
-  EXPECT_EQ(refusal(LabelUnit::word, "a yes\n\nb\n").find(place + ":3: expected a word and its tag"),
-            0);
+  EXPECT_EQ(
+      refusal(LabelUnit::word, "a yes\n\nb\n").find(place + ":3: expected a word and its tag"), 0);
   EXPECT_NE(refusal(LabelUnit::text, "\n\n").find("holds no labelled text"), std::string::npos);
 }
 

@@ -17,7 +17,7 @@ constexpr int64_t kNone = -100, kCls = 2, kSep = 3, kMask = 4, kFirst = 5;
 
 std::unique_ptr<Tokenizer> tokenizer() {
   std::vector<std::string> pieces;
-  for (char c = 'a'; c <= 't'; ++c) pieces.push_back(std::string(1, c));        // 5 to 24
+  for (char c = 'a'; c <= 't'; ++c) pieces.push_back(std::string(1, c));         // 5 to 24
   for (char c = 'a'; c <= 'e'; ++c) pieces.push_back("##" + std::string(1, c));  // 25 to 29
   return testing::small_wordpiece(pieces);
 }
@@ -58,9 +58,12 @@ TEST(Masking, AMillionTokensHaveTheSharesOfThePaper) {
       ++chosen;
       ++places[static_cast<int64_t>(i)];
       // A random token is the old one in one of 25 cases.
-      if (ids[i] == kMask) ++masked;
-      else if (ids[i] == before[i]) ++kept;
-      else ++replaced, ++replacements[ids[i]];
+      if (ids[i] == kMask)
+        ++masked;
+      else if (ids[i] == before[i])
+        ++kept;
+      else
+        ++replaced, ++replacements[ids[i]];
     }
     tokens += 100;
   }

@@ -39,8 +39,8 @@ class TextBatchesTest : public ::testing::Test {
 TEST_F(TextBatchesTest, SegmentsTellThePairsApart) {
   const TextBatch batch = pad_texts({rows_[0], rows_[1]});
   EXPECT_TRUE(at::equal(batch.lengths, torch::tensor({5, 9}, torch::kInt64)));
-  EXPECT_TRUE(at::equal(batch.segments[1],
-                        torch::tensor({0, 0, 0, 0, 1, 1, 1, 1, 1}, torch::kInt64)));
+  EXPECT_TRUE(
+      at::equal(batch.segments[1], torch::tensor({0, 0, 0, 0, 1, 1, 1, 1, 1}, torch::kInt64)));
   EXPECT_EQ(batch.segments[0].narrow(0, 0, 5).sum().item<int64_t>(), 0);
   EXPECT_FALSE(pad_texts({rows_[0], rows_[3]}).segments.defined());
 }

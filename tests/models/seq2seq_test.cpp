@@ -510,7 +510,14 @@ TEST(Seq2SeqPresets, HaveNamesOfTheirOwnAndHold) {
     EXPECT_TRUE(names.insert(preset.name).second) << preset.name;
     EXPECT_EQ(std::visit([](const auto& c) { return c.check(); }, preset.config), "");
     ModelConfig config = preset.config;
-    std::visit([](auto& c) { c.vocab_size = std::max<int64_t>(c.vocab_size, 100); }, config);
+    std::visit(
+        [](auto& c) {
+          if constexpr (requires { c.vocab_size; })
+            c.vocab_size = std::max<int64_t>(c.vocab_size, 100);
+          else
+            c.labels = {"a", "b"};
+        },
+        config);
     fit_to_vocabulary(config, 100, 100);
     EXPECT_EQ(parameter_count(config), count_parameters(*make_model(config, Parameters::allocated)))
         << preset.name;

@@ -75,12 +75,12 @@ struct SmallEncoder : testing::SmallProject {
 TEST(MaskedLmTask, StartsAtLnVAndLearns) {
   const SmallEncoder small;
   Notices observer;
-  train(small.masked_lm({"training.max_steps=250", "training.eval_every=250"}),
-        small.options(), observer);
+  train(small.masked_lm({"training.max_steps=250", "training.eval_every=250"}), small.options(),
+        observer);
   const auto entries = small.metrics();
   const Json model = read_zoo_json(small.folder / "run/last")["model"];
-  EXPECT_NEAR(entries.front()["loss"].get<double>(),
-              std::log(model["vocab_size"].get<double>()), 0.4);
+  EXPECT_NEAR(entries.front()["loss"].get<double>(), std::log(model["vocab_size"].get<double>()),
+              0.4);
   // What follows from the other words is learnt; which animal, only chance tells.
   EXPECT_GT(small.metric("run", "accuracy"), 0.6);
   EXPECT_LT(small.metric("run", "loss"), 1.2);
@@ -121,7 +121,8 @@ TEST(MaskedLmTask, MasksAreDrawnAnewInEachEpochAndTheSameOnResuming) {
   EXPECT_TRUE(at::equal(masks_at(3), masks_at(3)));
   const auto epoch = made.task->epoch_size();
   bool other = false;
-  for (int64_t i = 0; i < 3; ++i) other = other || !at::equal(masks_at(0), masks_at(epoch * (i + 1)));
+  for (int64_t i = 0; i < 3; ++i)
+    other = other || !at::equal(masks_at(0), masks_at(epoch * (i + 1)));
   EXPECT_TRUE(other);
   const Batch batch = made.task->batch(0);
   EXPECT_EQ(batch.target_count, batch.targets.ne(kNoTarget).sum().item<int64_t>());
@@ -149,8 +150,8 @@ TEST(MaskedLmTask, TheLossOfNextSentencesIsAdded) {
   double next = 0;
   for (int64_t row = 0; row < batch.examples; ++row)
     next -= follows[row][batch.follows[row].item<int64_t>()].item<double>();
-  const double expected = masked + next / static_cast<double>(batch.examples) *
-                                       static_cast<double>(batch.target_count);
+  const double expected =
+      masked + next / static_cast<double>(batch.examples) * static_cast<double>(batch.target_count);
   EXPECT_NEAR(made.task->loss_sum(*made.model, batch).item<double>(), expected, 1e-3);
   const auto metrics = made.task->evaluate(Precision::fp32);
   EXPECT_TRUE(find_metric(metrics, "next_sentence_accuracy"));
@@ -172,7 +173,8 @@ TEST(MaskedLmTask, TheEndOfTheTextIsHeldOut) {
 TEST(TextClassificationTask, LearnsAndIsResumedExactly) {
   const SmallEncoder small;
   Notices observer;
-  const auto project = small.classifier({"training.max_steps=60", "model.pooling=mean", "model.dropout.residual=0.1"});
+  const auto project = small.classifier(
+      {"training.max_steps=60", "model.pooling=mean", "model.dropout.residual=0.1"});
   train(project, small.options("whole"), observer);
   EXPECT_EQ(small.metric("whole", "accuracy"), 1);
   EXPECT_EQ(small.metric("whole", "macro_f1"), 1);
@@ -229,15 +231,16 @@ TEST(FineTuning, StartsFromTheBodyWithANewHeadAndKeepsWhatIsFrozen) {
   TrainOptions options = small.options("fine");
   options.init_from = small.folder / "pre";
   observer.all.clear();
-  train(small.classifier({R"(training.freeze=["*embedding*", "blocks.0.*"])",
-                          "training.optimizer.type=adamw"}),
+  train(small.classifier(
+            {R"(training.freeze=["*embedding*", "blocks.0.*"])", "training.optimizer.type=adamw"}),
         options, observer);
   ASSERT_EQ(observer.all.size(), 1);
   EXPECT_NE(observer.all[0].find("has no weights for pooler.weight, pooler.bias, "
                                  "classifier.weight, classifier.bias"),
             std::string::npos)
       << observer.all[0];
-  const auto before = parameters_of(small.folder / "pre"), now = parameters_of(small.folder / "fine");
+  const auto before = parameters_of(small.folder / "pre"),
+             now = parameters_of(small.folder / "fine");
   for (const auto& [name, value] : now) {
     const bool frozen =
         name.find("embedding") != std::string::npos || name.starts_with("blocks.0.");
@@ -248,7 +251,8 @@ TEST(FineTuning, StartsFromTheBodyWithANewHeadAndKeepsWhatIsFrozen) {
   options = small.options("more");
   options.init_from = small.folder / "fine";
   observer.all.clear();
-  train(small.classifier({"training.max_steps=1", "training.schedule=constant"}), options, observer);
+  train(small.classifier({"training.max_steps=1", "training.schedule=constant"}), options,
+        observer);
   EXPECT_TRUE(observer.all.empty());
   write_file(small.folder / "other.tsv", "x\tthe cat\ny\tthe dog\nz\tthe owl\n");
   options = small.options("other");

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Opens folders that our save_model() wrote with Hugging Face's library and compares the logits.
 
-Each folder holds expected.safetensors: `tokens` (B, T) and our `logits` (B, T, V); of encoders also what
-make_bert_goldens.py says. Make them with
+Each folder holds expected.safetensors: `tokens` (B, T) and our `logits` (B, T, V); of encoders what
+make_bert_goldens.py and make_vit_goldens.py say. Make them with
     zoo_test_checkpoint --gtest_also_run_disabled_tests --gtest_filter='*WritesFoldersForPython'
 (it writes ./exports), then run: python check_export.py exports
 Fails if a logit differs by more than 1e-4 or a parameter is missing or unexpected.
@@ -25,9 +25,10 @@ def main():
         # An untied output of BERT has a bias that nothing reads.
         unexpected = {key: set(names) - {"cls.predictions.bias"} for key, names in report.items() if names}
         assert not any(unexpected.values()), f"{folder}: {report}"
-        transformers.GenerationConfig.from_pretrained(folder)
+        if "images" not in load_file(folder / "expected.safetensors"):
+            transformers.GenerationConfig.from_pretrained(folder)
         expected = load_file(folder / "expected.safetensors")
-        given = {"input_ids": expected["tokens"]}
+        given = {"pixel_values": expected["images"]} if "images" in expected else {"input_ids": expected["tokens"]}
         if "lengths" in expected:
             given["attention_mask"] = (torch.arange(given["input_ids"].shape[1]) < expected["lengths"][:, None]).long()
         if "segments" in expected:

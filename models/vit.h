@@ -1,0 +1,53 @@
+#pragma once
+// Vision Transformer: Dosovitskiy et al. 2021, "An Image is Worth 16x16 Words: Transformers for
+// Image Recognition at Scale". Every part is chosen by config. Letters of the shapes: B pictures, X
+// channels, Y rows and Z columns of pixels, P the patch size, R rows and S columns of patches, T
+// tokens (R S, and 1 with a class token), D width, C classes.
+
+#include "models/contracts.h"
+#include "models/vit_config.h"
+#include "nn/block.h"
+#include "nn/embedding.h"
+#include "nn/linear.h"
+
+namespace zoo {
+
+/// Vectors of places for a grid of other sizes: those of a learned grid by bicubic interpolation,
+/// corners not aligned, as Hugging Face's ViT does.
+/// @param grid (R, S, D)  @return (rows, columns, D)
+Tensor resize_grid(const Tensor& grid, int64_t rows, int64_t columns);
+
+/// Fixed vectors of places: sines and cosines of the row in the first half of the width, of the
+/// column in the second (Vaswani et al. 2017, section 3.5, for each; Chen et al. 2021, "MoCo v3").
+/// @return (rows, columns, D)
+Tensor sinusoidal_grid(int64_t rows, int64_t columns, int64_t d_model);
+
+class Vit final : public ImageEncoder {
+ public:
+  /// Allocates the parameters without drawing them (see nn/init.h).
+  /// @throws ConfigError if it has no labels or widths do not fit
+  explicit Vit(const VitConfig& config);
+
+  using ImageEncoder::encode;
+  Tensor encode(const Tensor& images, Tap* tap) override;
+  Tensor logits(const Tensor& hidden) override;
+  std::shared_ptr<ImageEncoder> replica() const override;
+  const std::vector<std::string>& labels() const override { return config_.labels; }
+  ImageShape image_shape() const override;
+  const VitConfig& config() const { return config_; }
+
+  Linear patch_embedding{nullptr};  ///< X P P to D: channels, then rows, then columns of a patch
+  Embedding class_token{nullptr};   ///< (1, D); null with mean pooling
+  Embedding position{nullptr};      ///< (T, D): the class token's, then row by row; learned only
+  torch::nn::ModuleList blocks;     ///< L times BlockImpl
+  Norm final_norm{nullptr};
+  Linear classifier{nullptr};  ///< D to C
+
+ private:
+  Tensor drop(const Tensor& x, double rate) const;
+  Tensor add_positions(const Tensor& patches, int64_t rows, int64_t columns) const;
+
+  VitConfig config_;
+};
+
+}  // namespace zoo
