@@ -459,9 +459,13 @@ void save_model(const fs::path& folder, const torch::nn::Module& model, const Mo
   // Hugging Face's loader asks for this key.
   write_safetensors(folder / "model.safetensors", tensors, {{"format", "pt"}});
 
-  Json defaults = generation_to_hf(generation);
-  write_special_ids(ids, defaults);
-  write_json_file(folder / "generation_config.json", defaults);
+  const bool is_encoder = dynamic_cast<const TextEncoder*>(&model) != nullptr ||
+                          dynamic_cast<const ImageEncoder*>(&model) != nullptr;
+  if (!is_encoder) {
+    Json defaults = generation_to_hf(generation);
+    write_special_ids(ids, defaults);
+    write_json_file(folder / "generation_config.json", defaults);
+  }
   Json sections = project.is_null() ? Json::object() : project;
   sections["model"] = config_to_json(config);
   write_zoo_json(folder, sections);

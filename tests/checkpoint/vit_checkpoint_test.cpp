@@ -50,6 +50,7 @@ TEST_P(VitFolder, GivesTheSameAndSurvivesOurOwnCheckpoint) {
   const TempFolder folder;
   save_model(folder.path(), *loaded.model, loaded.config, nullptr, {}, nullptr);
   expect_golden(*load_model(folder.path()).as<ImageEncoder>(), GetParam());
+  EXPECT_FALSE(fs::exists(folder / "generation_config.json"));
   // Without zoo.json the folder is one of Hugging Face's own.
   fs::remove(folder / "zoo.json");
   const LoadedModel again = load_model(folder.path());
