@@ -73,7 +73,8 @@ std::vector<std::string> load_body(torch::nn::Module& model, const ModelConfig& 
                                    const fs::path& path);
 
 /// Writes config.json, model.safetensors, generation_config.json (not of encoders, which write no
-/// text), zoo.json and the tokenizer's files into `folder`, which exists (write_folder() gives the atomic frame).
+/// text), zoo.json and the tokenizer's files into `folder`, which exists (write_folder() gives the
+/// atomic frame).
 /// @param tokenizer null: none  @param project the resolved four sections; null: only the model's
 /// @param source_tokenizer null, or the same: `tokenizer` is for both sides
 void save_model(const fs::path& folder, const torch::nn::Module& model, const ModelConfig& config,

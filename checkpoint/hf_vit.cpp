@@ -46,8 +46,9 @@ std::pair<int64_t, int64_t> image_size(const Json& json, const std::string& wher
   if (is_size(size)) return {size, size};
   if (size.is_array() && size.size() == 2 && is_size(size[0]) && is_size(size[1]))
     return {size[0], size[1]};
-  throw FormatError(cat(where, "/image_size: expected a whole number above 0, or two (height and "
-                               "width), found ",
+  throw FormatError(cat(where,
+                        "/image_size: expected a whole number above 0, or two (height and "
+                        "width), found ",
                         size.dump()));
 }
 
@@ -92,8 +93,8 @@ std::optional<Json> write_vit(const ModelConfig& config) {
   const auto* mlp = std::get_if<MlpConfig>(&ours->block.feed_forward);
   const AttentionConfig& attention = ours->block.attention;
   if (norm == nullptr || !norm->bias || mlp == nullptr || !mlp->bias || !attention.bias ||
-      ours->block.placement != NormPlacement::pre ||
-      attention.kv_heads() != attention.num_heads || attention.qk_norm)
+      ours->block.placement != NormPlacement::pre || attention.kv_heads() != attention.num_heads ||
+      attention.qk_norm)
     return std::nullopt;
   HfVitConfig theirs;
   theirs.hidden_size = ours->d_model;
@@ -135,8 +136,7 @@ std::vector<HfWeight> vit_weights(const ModelConfig& config) {
            {"vit.encoder.layer.*.attention.attention.query.bias",
             "vit.encoder.layer.*.attention.attention.key.bias",
             "vit.encoder.layer.*.attention.attention.value.bias"}},
-          {"blocks.*.attention.out.weight",
-           {"vit.encoder.layer.*.attention.output.dense.weight"}},
+          {"blocks.*.attention.out.weight", {"vit.encoder.layer.*.attention.output.dense.weight"}},
           {"blocks.*.attention.out.bias", {"vit.encoder.layer.*.attention.output.dense.bias"}},
           {"blocks.*.norm2.weight", {"vit.encoder.layer.*.layernorm_after.weight"}},
           {"blocks.*.norm2.bias", {"vit.encoder.layer.*.layernorm_after.bias"}},

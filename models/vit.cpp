@@ -29,12 +29,12 @@ Vit::Vit(const VitConfig& config) : config_(config) {
     throw ConfigError(cat("model \"vit\": ", problem));
   };
   if (const std::string problem = config.check(); !problem.empty()) fail(problem);
-  if (config.labels.empty()) fail("labels is empty; name the classes, or give data that decide them");
+  if (config.labels.empty())
+    fail("labels is empty; name the classes, or give data that decide them");
   const int64_t d_model = config.d_model;
   const int64_t pixels = config.channels * config.patch_size * config.patch_size;
   patch_embedding = register_module("patch_embedding", Linear(pixels, d_model, true));
-  if (config.has_class_token())
-    class_token = register_module("class_token", Embedding(1, d_model));
+  if (config.has_class_token()) class_token = register_module("class_token", Embedding(1, d_model));
   if (config.position == PatchPosition::learned)
     position = register_module("position", Embedding(config.tokens(), d_model));
   blocks = register_module("blocks", torch::nn::ModuleList());
@@ -85,7 +85,7 @@ Tensor Vit::encode(const Tensor& images, Tap* tap) {
       patch_embedding->weight.view({config_.d_model, config_.channels, patch, patch});
   const Tensor patches = at::conv2d(images, kernel, patch_embedding->bias, patch)
                              .flatten(2)
-                             .transpose(1, 2);  // (B, R S, D)
+                             .transpose(1, 2);                                        // (B, R S, D)
   Tensor x = drop(add_positions(patches, rows, columns), config_.dropout.embedding);  // (B, T, D)
   AttentionScope scope;
   const Position nowhere = make_position(NoPositionConfig{}, {0, 0, 0, 0});

@@ -65,7 +65,7 @@ struct VitConfig {
   }
   std::string check() const;
 
-  int64_t rows() const { return image_height / patch_size; }     ///< of patches
+  int64_t rows() const { return image_height / patch_size; }  ///< of patches
   int64_t columns() const { return image_width / patch_size; }
   bool has_class_token() const { return pooling == ImagePooling::class_token; }
   /// Tokens that the blocks read: the patches, and the class token.

@@ -82,8 +82,9 @@ TEST(Vit, OtherSizesAreRead) {
       EXPECT_EQ(model->logits(hidden).sizes(), (std::vector<int64_t>{1, 3}));
     }
   const auto model = made(small());
-  EXPECT_NE(testing::message_of([&] { model->encode(torch::randn({1, 2, 8, 10})); })
-                .find("8 x 10 pixels, which the patch size 4 does not divide"),
+  EXPECT_NE(testing::message_of([&] {
+              model->encode(torch::randn({1, 2, 8, 10}));
+            }).find("8 x 10 pixels, which the patch size 4 does not divide"),
             std::string::npos);
   EXPECT_THROW(model->encode(torch::randn({1, 3, 8, 12})), ShapeError);
 }
@@ -114,8 +115,10 @@ TEST(Vit, SinusoidalPlacesHaveTwoDimensions) {
 
 TEST(Vit, PublishedParameterCounts) {
   // timm's vit_tiny/small/base/large_patch16_224 with 1,000 classes.
-  for (const auto& [name, count] : {std::pair{"vit-tiny", 5717416}, {"vit-small", 22050664},
-                                    {"vit-base", 86567656}, {"vit-large", 304326632}}) {
+  for (const auto& [name, count] : {std::pair{"vit-tiny", 5717416},
+                                    {"vit-small", 22050664},
+                                    {"vit-base", 86567656},
+                                    {"vit-large", 304326632}}) {
     VitConfig config = VitConfig::preset(name);
     config.labels.assign(1000, "x");
     EXPECT_EQ(parameter_count(config), count) << name;
