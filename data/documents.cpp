@@ -8,13 +8,14 @@
 namespace zoo {
 
 fs::path pack_documents_cached(const std::vector<fs::path>& texts, const Tokenizer& tokenizer,
-                               const fs::path& cache) {
+                               bool blank_lines_end, const fs::path& cache) {
   require_writable_folder(cache);
   TokenFileInfo info;
   info.source_hash = source_hash(texts);
   info.tokenizer_hash = tokenizer_hash(tokenizer, cache);
   return cached_token_file(
-      cache, cat("documents ", info.source_hash, info.tokenizer_hash), [&](const fs::path& path) {
+      cache, cat("documents ", blank_lines_end, info.source_hash, info.tokenizer_hash),
+      [&](const fs::path& path) {
         int64_t lines = 0;
         for (const fs::path& text : texts)
           for_each_line(MappedFile(text).text(), [&](std::string_view) { ++lines; });
@@ -30,7 +31,8 @@ fs::path pack_documents_cached(const std::vector<fs::path>& texts, const Tokeniz
               } catch (const DataError& error) {
                 throw DataError(cat(utf8(text), ":", number, ": ", error.what()));
               }
-              writer.end_sequence();  // without tokens: the document's end
+              // Without tokens: the document's end.
+              if (blank_lines_end || !is_blank(line)) writer.end_sequence();
             });
             writer.end_sequence();
           }

@@ -1,7 +1,7 @@
 #pragma once
-// Running text for masked language models: lines of documents, which blank lines separate, packed
-// into a token file with a sequence for each line. Passages of whole lines are its examples. A
-// corpus of any size needs little memory: 24 bytes a passage.
+// Running text for masked language models: lines of documents, packed into a token file with a
+// sequence for each line. Passages of whole lines are its examples. A corpus of any size needs
+// little memory: 24 bytes a passage.
 
 #include <cstdint>
 #include <utility>
@@ -15,9 +15,10 @@
 namespace zoo {
 
 /// The packed lines of these files in the folder `cache`, packed if they are not there yet.
+/// @param blank_lines_end whether a blank line ends a document, or only the end of a file does
 /// @throws DataError if a text is missing or holds no token
 fs::path pack_documents_cached(const std::vector<fs::path>& texts, const Tokenizer& tokenizer,
-                               const fs::path& cache);
+                               bool blank_lines_end, const fs::path& cache);
 
 /// Lines of one document that stand together.
 struct Passage {

@@ -30,6 +30,7 @@ class MaskedLmTask final : public TokenTask {
       : TokenTask(*parts.training, parts.device),
         model_(as_kind<TextEncoder>(parts.model, "model.type, for the task masked_lm")),
         tokenizer_(parts.tokenizer),
+        document_end_(config.document_end),
         head_(require_head<MaskedLmHeadConfig>(*model_, config.kType)),
         encoding_(*tokenizer_, config.block_size == 0
                                    ? model_->max_length()
@@ -168,8 +169,9 @@ class MaskedLmTask final : public TokenTask {
 
   std::shared_ptr<const DocumentCorpus> open(const std::vector<fs::path>& texts,
                                              const fs::path& cache) const {
-    return std::make_shared<const DocumentCorpus>(pack_documents_cached(texts, *tokenizer_, cache),
-                                                  encoding_.room(head_.next_sentence ? 2 : 1));
+    return std::make_shared<const DocumentCorpus>(
+        pack_documents_cached(texts, *tokenizer_, document_end_ == DocumentEnd::blank_line, cache),
+        encoding_.room(head_.next_sentence ? 2 : 1));
   }
 
   std::unique_ptr<const LengthBatches> order(const Split& split, BatchBudget budget) const {
@@ -252,6 +254,7 @@ class MaskedLmTask final : public TokenTask {
 
   std::shared_ptr<TextEncoder> model_;
   std::shared_ptr<const Tokenizer> tokenizer_;
+  DocumentEnd document_end_;
   MaskedLmHeadConfig head_;
   TextEncoding encoding_;
   Masking masking_;

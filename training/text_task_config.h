@@ -1,12 +1,21 @@
 #pragma once
 // The configs of the tasks that text encoders learn. No torch in this header.
 
+#include <array>
 #include <string>
 #include <vector>
 
 #include "core/fields.h"
 
 namespace zoo {
+
+/// What ends a document in a text file.
+enum class DocumentEnd { blank_line, file };
+template <>
+struct EnumNames<DocumentEnd> {
+  static constexpr std::array values{std::pair{DocumentEnd::blank_line, "blank_line"},
+                                     std::pair{DocumentEnd::file, "file"}};
+};
 
 struct MaskedLmTaskConfig {
   static constexpr std::string_view kType = "masked_lm";
@@ -17,6 +26,7 @@ struct MaskedLmTaskConfig {
   std::vector<std::string> train;
   std::vector<std::string> valid;
   double valid_fraction = 0.1;
+  DocumentEnd document_end = DocumentEnd::blank_line;
   int64_t block_size = 0;
   double mask_probability = 0.15;
   double mask_share = 0.8;
@@ -25,12 +35,16 @@ struct MaskedLmTaskConfig {
   std::string cache;
 
   void fields(auto&& visit) {
-    visit("train", train,
-          "text files in UTF-8 to learn from, documents separated by blank lines; examples are "
-          "passages of whole lines");
+    visit(
+        "train", train,
+        "text files in UTF-8 to learn from; examples are passages of whole lines of one document");
     visit("valid", valid, "the same to evaluate on; empty: the end of `train`, see valid_fraction");
     visit("valid_fraction", valid_fraction, fraction(),
           "share of the passages of `train` held out at its end when `valid` is empty");
+    visit(
+        "document_end", document_end,
+        "what ends a document: a blank line, as in BERT's own format, or only the file's end, for "
+        "texts whose paragraphs blank lines separate");
     visit("block_size", block_size, non_negative(),
           "most tokens in an example, [CLS] and [SEP] included; 0: the model's max_length");
     visit("mask_probability", mask_probability, {.low = 0, .high = 1, .low_open = true},

@@ -16,7 +16,8 @@ using Ids = std::vector<int64_t>;
 class DocumentCorpusTest : public ::testing::Test {
  protected:
   /// Letters a to z are the tokens 5 to 30.
-  DocumentCorpus corpus(const std::vector<std::string>& texts, int64_t max_tokens) {
+  DocumentCorpus corpus(const std::vector<std::string>& texts, int64_t max_tokens,
+                        bool blank_lines_end = true) {
     std::vector<std::string> pieces;
     for (char c = 'a'; c <= 'z'; ++c) pieces.push_back(std::string(1, c));
     const auto words = testing::small_wordpiece(pieces);
@@ -25,7 +26,8 @@ class DocumentCorpusTest : public ::testing::Test {
       files.push_back(folder_ / (std::to_string(files.size()) + ".txt"));
       write_file(files.back(), text);
     }
-    return DocumentCorpus(pack_documents_cached(files, *words, folder_ / "cache"), max_tokens);
+    return DocumentCorpus(pack_documents_cached(files, *words, blank_lines_end, folder_ / "cache"),
+                          max_tokens);
   }
   static Ids letters(const std::string& text) {
     Ids ids;
@@ -46,6 +48,13 @@ TEST_F(DocumentCorpusTest, PassagesAreWholeLinesOfOneDocument) {
   EXPECT_EQ(found.tokens(4), letters("nop"));
   EXPECT_EQ(found.tokens(5), letters("q"));
   EXPECT_EQ(found.length(0), 5);
+}
+
+TEST_F(DocumentCorpusTest, BlankLinesMayStandWithinADocument) {
+  const DocumentCorpus found = corpus({"a b\n\nc\n", "d\n\n\n"}, 5, false);
+  ASSERT_EQ(found.size(), 2);
+  EXPECT_EQ(found.tokens(0), letters("abc"));
+  EXPECT_EQ(found.tokens(1), letters("d"));
 }
 
 TEST_F(DocumentCorpusTest, HalfOfThePairsFollowEachOther) {
