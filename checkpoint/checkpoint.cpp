@@ -377,6 +377,10 @@ LoadedModel load_model(const fs::path& path, const LoadOptions& options) {
   return loaded;
 }
 
+ModelConfig load_config(const fs::path& path) {
+  return read_folder_config(resolve_checkpoint(path)).model;
+}
+
 void load_weights(torch::nn::Module& model, const ModelConfig& config, const fs::path& path) {
   const fs::path folder = resolve_checkpoint(path);
   FolderConfig found = read_folder_config(folder);

@@ -60,6 +60,9 @@ struct LoadedModel {
 /// @throws DataError, FormatError: every missing, unused or misshapen tensor is named
 LoadedModel load_model(const fs::path& path, const LoadOptions& options = {});
 
+/// The config alone of what load_model() opens. @throws as load_model()
+ModelConfig load_config(const fs::path& path);
+
 /// Copies the weights that `path` leads to into the parameters of `model`, whatever their dtype and
 /// device. @param config of `model`; dropout and initialisation may differ from the folder's
 /// @throws ConfigError if the folder holds another architecture; and as load_model()

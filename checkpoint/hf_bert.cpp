@@ -10,10 +10,6 @@ namespace {
 
 // ---- what both have in common ----------------------------------------------------------------
 
-void refuse_unless(bool holds, const std::string& where, const char* key, const char* allowed) {
-  if (!holds) throw DataError(cat(where, "/", key, ": only ", allowed, " is supported"));
-}
-
 /// The class behind the family's name: "ForMaskedLM", "Model", …
 std::string class_of(const Json& json, const std::string& family, const std::string& where) {
   if (!json.contains("architectures") || !json["architectures"].is_array() ||
@@ -52,15 +48,10 @@ std::string class_for(const TextHeadConfig& head) {
   return "Model";
 }
 
-/// Whether the blocks are BERT's, whatever their sizes.
+/// Whether the embeddings and blocks are BERT's, whatever their sizes.
 bool has_berts_blocks(const BertConfig& config) {
-  const auto* norm = std::get_if<LayerNormConfig>(&config.block.norm);
-  const auto* mlp = std::get_if<MlpConfig>(&config.block.feed_forward);
-  const AttentionConfig& attention = config.block.attention;
-  return norm != nullptr && norm->bias && mlp != nullptr && mlp->bias &&
-         config.block.placement == NormPlacement::post && config.embedding_norm &&
-         std::holds_alternative<LearnedPositionConfig>(config.position) && attention.bias &&
-         attention.kv_heads() == attention.num_heads && !attention.qk_norm;
+  return is_plain_block(config.block, NormPlacement::post) && config.embedding_norm &&
+         std::holds_alternative<LearnedPositionConfig>(config.position);
 }
 
 const BertConfig* bert_of(const ModelConfig& config) { return std::get_if<BertConfig>(&config); }

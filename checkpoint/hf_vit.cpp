@@ -56,13 +56,10 @@ ModelConfig read_vit(const Json& json, const std::string& where) {
   HfVitConfig theirs;
   read_known_keys(json, theirs, where);
   refuse_quantised(json, where);
-  const auto refuse_unless = [&](bool holds, const char* key, const char* allowed) {
-    if (!holds) throw DataError(cat(where, "/", key, ": only ", allowed, " is supported"));
-  };
-  refuse_unless(theirs.qkv_bias, "qkv_bias", "true");
+  refuse_unless(theirs.qkv_bias, where, "qkv_bias", "true");
   const bool names_class = json.contains("architectures") && json["architectures"].is_array() &&
                            !json["architectures"].empty();
-  refuse_unless(!names_class || json["architectures"][0] == "ViTForImageClassification",
+  refuse_unless(!names_class || json["architectures"][0] == "ViTForImageClassification", where,
                 "architectures", "\"ViTForImageClassification\"");
 
   VitConfig ours;
@@ -87,26 +84,21 @@ ModelConfig read_vit(const Json& json, const std::string& where) {
 
 std::optional<Json> write_vit(const ModelConfig& config) {
   const auto* ours = std::get_if<VitConfig>(&config);
-  if (ours == nullptr || !ours->has_class_token() || ours->position != PatchPosition::learned)
+  if (ours == nullptr || !ours->has_class_token() || ours->position != PatchPosition::learned ||
+      !is_plain_block(ours->block, NormPlacement::pre))
     return std::nullopt;
-  const auto* norm = std::get_if<LayerNormConfig>(&ours->block.norm);
-  const auto* mlp = std::get_if<MlpConfig>(&ours->block.feed_forward);
-  const AttentionConfig& attention = ours->block.attention;
-  if (norm == nullptr || !norm->bias || mlp == nullptr || !mlp->bias || !attention.bias ||
-      ours->block.placement != NormPlacement::pre || attention.kv_heads() != attention.num_heads ||
-      attention.qk_norm)
-    return std::nullopt;
+  const auto& mlp = std::get<MlpConfig>(ours->block.feed_forward);
   HfVitConfig theirs;
   theirs.hidden_size = ours->d_model;
   theirs.num_hidden_layers = ours->num_layers;
-  theirs.num_attention_heads = attention.num_heads;
-  theirs.intermediate_size = mlp->inner_width(ours->d_model);
+  theirs.num_attention_heads = ours->block.attention.num_heads;
+  theirs.intermediate_size = mlp.inner_width(ours->d_model);
   theirs.patch_size = ours->patch_size;
   theirs.num_channels = ours->channels;
-  theirs.hidden_act = activation_to_hf(mlp->activation);
+  theirs.hidden_act = activation_to_hf(mlp.activation);
   theirs.hidden_dropout_prob = ours->dropout.residual;
   theirs.attention_probs_dropout_prob = ours->dropout.attention;
-  theirs.layer_norm_eps = norm->eps;
+  theirs.layer_norm_eps = std::get<LayerNormConfig>(ours->block.norm).eps;
   if (const auto* init = std::get_if<Gpt2InitConfig>(&ours->init))
     theirs.initializer_range = init->std;
   Json json = config_to_json(theirs);

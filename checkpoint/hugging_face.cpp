@@ -45,6 +45,19 @@ void refuse_quantised(const Json& json, const std::string& where) {
                     "supported");
 }
 
+void refuse_unless(bool holds, const std::string& where, const char* key, const char* allowed) {
+  if (!holds) throw DataError(cat(where, "/", key, ": only ", allowed, " is supported"));
+}
+
+bool is_plain_block(const BlockConfig& block, NormPlacement placement) {
+  const auto* norm = std::get_if<LayerNormConfig>(&block.norm);
+  const auto* mlp = std::get_if<MlpConfig>(&block.feed_forward);
+  const AttentionConfig& attention = block.attention;
+  return norm != nullptr && norm->bias && mlp != nullptr && mlp->bias &&
+         block.placement == placement && attention.bias &&
+         attention.kv_heads() == attention.num_heads && !attention.qk_norm;
+}
+
 std::vector<std::string> labels_from_hf(const Json& json, const std::string& where) {
   std::vector<std::string> labels;
   if (json.contains("id2label") && json["id2label"].is_object()) {

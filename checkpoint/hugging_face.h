@@ -53,6 +53,13 @@ const HfFamily& hf_bert();
 const HfFamily& hf_distilbert();
 const HfFamily& hf_vit();
 
+/// @throws DataError unless `holds`, saying what the key may be
+void refuse_unless(bool holds, const std::string& where, const char* key, const char* allowed);
+
+/// Whether a block is that of the first Transformers, whatever its sizes: layer norms, a
+/// feed-forward of two layers, a head for each query, biases everywhere.
+bool is_plain_block(const BlockConfig& block, NormPlacement placement);
+
 /// The names of the classes: id2label, or as many as num_labels says (Hugging Face's default: 2).
 /// @throws FormatError if id2label has gaps
 std::vector<std::string> labels_from_hf(const Json& json, const std::string& where);

@@ -31,8 +31,7 @@ struct EvalEncoder : EvalMode {
   /// The model's config decides.
   bool asked_for() const override {
     if (shared.model.empty()) return false;
-    const ModelConfig config = load_model(utf8_path(shared.model), {.weights = false}).config;
-    return std::holds_alternative<BertConfig>(config);
+    return std::holds_alternative<BertConfig>(load_config(utf8_path(shared.model)));
   }
 
   int run(const GlobalOptions& globals) override {

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "data/line_place.h"
 
 namespace zoo {
 
@@ -26,11 +27,9 @@ fs::path pack_documents_cached(const std::vector<fs::path>& texts, const Tokeniz
             const MappedFile file(text);
             for_each_line(file.text(), [&](std::string_view line) {
               ++number;
-              try {
+              with_place(utf8(text), number, [&] {
                 if (!is_blank(line)) writer.append(tokenizer.encode(line));
-              } catch (const DataError& error) {
-                throw DataError(cat(utf8(text), ":", number, ": ", error.what()));
-              }
+              });
               // Without tokens: the document's end.
               if (blank_lines_end || !is_blank(line)) writer.end_sequence();
             });

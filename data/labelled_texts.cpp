@@ -8,19 +8,11 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "data/line_place.h"
 
 namespace zoo {
 
 namespace {
-
-/// Puts file and line before the message of what `work` throws.
-void with_place(const fs::path& file, int64_t line, const auto& work) {
-  try {
-    work();
-  } catch (const DataError& error) {
-    throw DataError(cat(utf8(file), ":", line, ": ", error.what()));
-  }
-}
 
 /// Calls use(columns) for each line with text, and blank() for each other.
 void for_each_labelled_line(const fs::path& file,
@@ -32,7 +24,7 @@ void for_each_labelled_line(const fs::path& file,
     ++number;
     if (is_blank(line)) return blank();
     const std::vector<std::string> columns = split(line, '\t');
-    with_place(file, number, [&] {
+    with_place(utf8(file), number, [&] {
       if (columns.size() != 2 && columns.size() != 3)
         throw DataError(cat("expected \"label<TAB>text\" or \"label<TAB>text<TAB>text\", found ",
                             columns.size() - 1, " tabs"));
@@ -50,7 +42,7 @@ void for_each_tagged_sentence(
   int64_t number = 0;
   std::vector<std::string> words, tags;
   const auto end = [&] {
-    if (!words.empty()) with_place(file, number, [&] { use(words, tags); });
+    if (!words.empty()) with_place(utf8(file), number, [&] { use(words, tags); });
     words.clear();
     tags.clear();
   };

@@ -4,8 +4,6 @@
 #include <tuple>
 #include <utility>
 
-#include "core/random.h"
-
 namespace zoo {
 
 namespace {

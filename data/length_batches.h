@@ -10,6 +10,8 @@
 #include <functional>
 #include <vector>
 
+#include "core/random.h"
+
 namespace zoo {
 
 /// Tokens of a pair's sides.
@@ -31,6 +33,11 @@ class LengthBatches {
                 uint64_t seed, int64_t window = int64_t{1} << 14);
 
   int64_t epoch_size() const { return size_; }
+
+  /// Where a random epoch starts: at() of it is a random batch.
+  int64_t random_start(RandomStream& random) const {
+    return static_cast<int64_t>(random.next_below(uint64_t{1} << 20)) * size_;
+  }
 
   /// The pairs of the batch that starts at `position`, counted in pairs from the start of training.
   /// Within a batch (after the budget was changed on resuming): what is left of it. A pair that is

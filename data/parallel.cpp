@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/lines.h"
 #include "core/text.h"
+#include "data/line_place.h"
 #include "data/text_chunks.h"
 
 namespace zoo {
@@ -34,15 +35,6 @@ class Line {
   std::string normal_;
   std::string_view view_;
 };
-
-/// Puts files and line before the message of what `work` throws.
-void with_place(const std::string& files, int64_t line, const auto& work) {
-  try {
-    work();
-  } catch (const DataError& error) {
-    throw DataError(cat(files, ":", line, ": ", error.what()));
-  }
-}
 
 void for_each_line_pair(const fs::path& source, const fs::path& target, const UsePair& use) {
   const int64_t source_lines = count_lines(source), target_lines = count_lines(target);

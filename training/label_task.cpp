@@ -36,10 +36,9 @@ class LabelTask final : public ExampleTask {
       require_head<TaggerHeadConfig>(*model_, config.kType);
     train_ = open(config.train, "task.train", parts);
     valid_ = open(config.valid, "task.valid", parts);
-    const int64_t size = training_.batch_size;
-    train_batches_ = training_.batch_type == BatchType::tokens
-                         ? order(train_, {.tokens = size}, size / mean_length(train_))
-                         : order(train_, {.pairs = size}, size);
+    const bool counts_tokens = training_.batch_type == BatchType::tokens;
+    train_batches_ = order(train_, batch_budget(),
+                           training_.batch_size / (counts_tokens ? mean_length(train_) : 1));
     valid_batches_ = order(valid_, {.tokens = evaluation_tokens(1)}, kSortTogether);
   }
 
@@ -122,9 +121,7 @@ class LabelTask final : public ExampleTask {
     return collate(valid_, valid_batches_->at(position));
   }
   Batch random_validation_batch(RandomStream& random) const override {
-    // The first batch of a random epoch.
-    const auto epoch = static_cast<int64_t>(random.next_below(uint64_t{1} << 20));
-    return collate(valid_, valid_batches_->at(epoch * validation_size()));
+    return collate(valid_, valid_batches_->at(valid_batches_->random_start(random)));
   }
 
  private:

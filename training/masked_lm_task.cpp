@@ -53,9 +53,7 @@ class MaskedLmTask final : public TokenTask {
       valid_ = {train_.corpus, train_.last - held_out, train_.last};
       train_.last -= held_out;
     }
-    train_batches_ = order(train_, training_.batch_type == BatchType::tokens
-                                       ? BatchBudget{.tokens = training_.batch_size}
-                                       : BatchBudget{.pairs = training_.batch_size});
+    train_batches_ = order(train_, batch_budget());
     valid_batches_ = order(valid_, BatchBudget{.tokens = evaluation_tokens(model_->vocab_size())});
   }
 
@@ -112,9 +110,7 @@ class MaskedLmTask final : public TokenTask {
     RandomStream random(seed(), kEstimateStream | stream);
     Sums sums;
     for (int64_t i = 0; i < batches; ++i) {
-      // The first batch of a random epoch.
-      const auto epoch = static_cast<int64_t>(random.next_below(uint64_t{1} << 20));
-      const int64_t position = epoch * valid_.size();
+      const int64_t position = valid_batches_->random_start(random);
       add(collate(valid_, valid_batches_->at(position), kValidMaskStream, position), sums);
     }
     return metrics(sums)[0].second;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/random.h"
+#include "data/length_batches.h"
 #include "training/task.h"
 
 namespace zoo {
@@ -26,6 +27,12 @@ class TokenTask : public Task {
   };
   /// What `module` predicts at the batch's targets.
   virtual Predictions predict(torch::nn::Module& module, const Batch& batch) = 0;
+
+  /// What a training batch may hold, as the config says.
+  BatchBudget batch_budget() const {
+    return training_.batch_type == BatchType::tokens ? BatchBudget{.tokens = training_.batch_size}
+                                                     : BatchBudget{.pairs = training_.batch_size};
+  }
 
   uint64_t seed() const { return static_cast<uint64_t>(training_.seed); }
 

@@ -52,10 +52,7 @@ class TranslationTask final : public ExampleTask {
     valid_ = open(config.valid, "task.valid", cache, parts);
     end_ = tokenizer_->special_ids().eos.value();
     begin_ = begin_token(*tokenizer_);
-    const int64_t size = training_.batch_size;
-    train_batches_ =
-        order(train_, training_.batch_type == BatchType::tokens ? BatchBudget{.tokens = size}
-                                                                : BatchBudget{.pairs = size});
+    train_batches_ = order(train_, batch_budget());
     valid_batches_ = order(valid_, BatchBudget{.tokens = evaluation_tokens(model_->vocab_size())});
     examples_ = first_examples(std::max(config.bleu_pairs, kSamples));
   }
@@ -139,9 +136,7 @@ class TranslationTask final : public ExampleTask {
   }
 
   Batch random_validation_batch(RandomStream& random) const override {
-    // The first batch of a random epoch.
-    const auto epoch = static_cast<int64_t>(random.next_below(uint64_t{1} << 20));
-    return collate(*valid_, valid_batches_->at(epoch * valid_->size()));
+    return collate(*valid_, valid_batches_->at(valid_batches_->random_start(random)));
   }
 
  private:

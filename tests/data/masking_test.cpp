@@ -108,7 +108,9 @@ TEST(Masking, WholeWordsAreChosenOrLeftAltogether) {
     for (size_t i = 1; i < ids.size(); ++i) {
       chosen += targets[i] != kNone;
       const bool continues = words->continues_word(before[i]) && before[i - 1] != kSep;
-      if (continues) EXPECT_EQ(targets[i] == kNone, targets[i - 1] == kNone) << i;
+      if (continues) {
+        EXPECT_EQ(targets[i] == kNone, targets[i - 1] == kNone) << i;
+      }
     }
     EXPECT_LE(chosen, 9);  // round(0.3 * 31)
     most = std::max(most, chosen);
