@@ -2,6 +2,7 @@
 """The peers of benchmarks/run: a plain PyTorch module and Hugging Face's GPT-2, timed as their users run them.
 
     peers.py train-step-plain | train-step-hf | generate-hf BATCH | first-token-hf FOLDER
+             encode-hf | mlm-step-hf | see-hf | vit-step-hf
 
 Prints one JSON object. Threads follow OMP_NUM_THREADS.
 """
@@ -134,6 +135,61 @@ def first_token_hf(folder):
     return {}
 
 
+def forward_hf(what):
+    import torch
+    from transformers import BertConfig, BertModel, ViTConfig, ViTForImageClassification
+
+    torch.manual_seed(1)
+    if what == "encode-hf":
+        model, inputs = BertModel(BertConfig()), {"input_ids": torch.randint(0, 30522, (8, 128))}
+    else:
+        model, inputs = ViTForImageClassification(ViTConfig(num_labels=1000)), {"pixel_values": torch.randn(8, 3, 224, 224)}
+    model.eval()
+
+    def run():
+        with torch.inference_mode():
+            model(**inputs)
+
+    return {"seconds": median_time(run, 10.0, warm_up=2)}
+
+
+def encoder_step_hf(what):
+    """A step as Hugging Face's Trainer takes it: AdamW, clipping, new data each time."""
+    import torch
+    from transformers import BertConfig, BertForMaskedLM, ViTConfig, ViTForImageClassification
+
+    torch.manual_seed(1)
+    if what == "mlm-step-hf":
+        model = BertForMaskedLM(BertConfig())
+
+        def draw():
+            ids = torch.randint(5, 30522, (8, 128))
+            chosen = torch.rand(ids.shape) < 0.15
+            labels = ids.masked_fill(~chosen, -100)
+            return {"input_ids": ids.masked_fill(chosen & (torch.rand(ids.shape) < 0.8), 4), "labels": labels}
+    else:
+        model = ViTForImageClassification(ViTConfig(hidden_size=192, num_hidden_layers=12, num_attention_heads=3,
+                                                    intermediate_size=768, image_size=32, patch_size=4, num_labels=10))
+        pictures = torch.randn(1024, 3, 32, 32)
+
+        def draw():
+            rows = torch.randint(0, 1024, (64,))
+            return {"pixel_values": pictures[rows], "labels": rows % 10}
+
+    model.train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+
+    def step():
+        loss = model(**draw()).loss
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        return loss.item()
+
+    return {"seconds": median_time(step, 15.0, warm_up=2)}
+
+
 if __name__ == "__main__":
     what = sys.argv[1]
     if what == "train-step-plain":
@@ -144,6 +200,10 @@ if __name__ == "__main__":
         result = generate_hf(int(sys.argv[2]))
     elif what == "first-token-hf":
         result = first_token_hf(sys.argv[2])
+    elif what in ("encode-hf", "see-hf"):
+        result = forward_hf(what)
+    elif what in ("mlm-step-hf", "vit-step-hf"):
+        result = encoder_step_hf(what)
     else:
         sys.exit(__doc__)
     print(json.dumps(result))

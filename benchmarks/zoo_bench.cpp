@@ -2,6 +2,8 @@
 //   zoo_bench generate BATCH SECONDS   the median seconds of one call with a GPT-2-shaped model
 //   zoo_bench translate SOURCES BEAM TOKENS   sentences a second with the base Transformer: SOURCES
 //                                             has a row of ids a line, each output TOKENS tokens
+//   zoo_bench encode SECONDS   the median seconds of BERT-base on 8 texts of 128 tokens
+//   zoo_bench see SECONDS      the same of ViT-B/16 on 8 pictures of 224 x 224 pixels
 // Prints one JSON object.
 
 #include <algorithm>
@@ -73,6 +75,29 @@ double translation_rate(const std::string& path, int64_t beam_size, int64_t new_
   return static_cast<double>(sources.size()) / median_time(0, 1, run);
 }
 
+double time_encoding(double seconds) {
+  torch::manual_seed(1);
+  zoo::BertConfig config = zoo::BertConfig::preset("bert-base");
+  config.vocab_size = 30522;
+  config.head = zoo::NoHeadConfig{};
+  const auto model = zoo::make_text_encoder(config);
+  model->eval();
+  const torch::InferenceMode inference;
+  const zoo::TextBatch batch{torch::randint(30522, {8, 128}), {}, torch::full({8}, 128)};
+  return median_time(seconds, 2, [&] { model->pool(model->encode(batch), batch.lengths); });
+}
+
+double time_seeing(double seconds) {
+  torch::manual_seed(1);
+  zoo::VitConfig config = zoo::VitConfig::preset("vit-base");
+  for (int i = 0; i < 1000; ++i) config.labels.push_back(std::to_string(i));
+  const auto model = zoo::make_image_encoder(config);
+  model->eval();
+  const torch::InferenceMode inference;
+  const torch::Tensor images = torch::randn({8, 3, 224, 224});
+  return median_time(seconds, 2, [&] { model->logits(model->encode(images)); });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -88,7 +113,16 @@ int main(int argc, char** argv) {
       std::cout << zoo::Json{{"rate", rate}} << "\n";
       return 0;
     }
-    std::cerr << "usage: zoo_bench generate BATCH SECONDS | translate SOURCES BEAM TOKENS\n";
+    if (argc == 3 && std::string(argv[1]) == "encode") {
+      std::cout << zoo::Json{{"seconds", time_encoding(std::stod(argv[2]))}} << "\n";
+      return 0;
+    }
+    if (argc == 3 && std::string(argv[1]) == "see") {
+      std::cout << zoo::Json{{"seconds", time_seeing(std::stod(argv[2]))}} << "\n";
+      return 0;
+    }
+    std::cerr << "usage: zoo_bench generate BATCH SECONDS | translate SOURCES BEAM TOKENS | encode "
+                 "SECONDS | see SECONDS\n";
     return 2;
   } catch (const std::exception& error) {
     std::cerr << "zoo_bench: " << error.what() << "\n";

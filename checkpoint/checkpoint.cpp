@@ -7,10 +7,12 @@
 
 #include "checkpoint/generation_config.h"
 #include "checkpoint/hugging_face.h"
+#include "checkpoint/image_folder.h"
 #include "checkpoint/sentence_folder.h"
 #include "checkpoint/weight_files.h"
 #include "core/config.h"
 #include "core/text.h"
+#include "models/vit.h"
 
 namespace zoo {
 
@@ -70,6 +72,7 @@ FolderConfig read_folder_config(const fs::path& folder) {
   } else if (found.family != nullptr) {
     found.model = found.family->read_config(found.hf, where);
     read_sentence_pooling(folder, found.model);
+    read_image_input(folder, found.model);
   } else {
     throw DataError(cat(utf8(folder / "zoo.json"), ": missing; config.json says that this is a ",
                         "checkpoint of transformer-zoo, whose config stands there"));
@@ -98,7 +101,8 @@ Json meaning_of(ModelConfig config) {
   std::visit([](auto& model) { write_out(model); }, config);
   Json json = config_to_json(config);
   for (const char* key : {"dropout", "init", "orthogonal", "forget_bias", "source_vocab_size",
-                          "vocab_size", "max_source_length", "max_length", "tie_embeddings"})
+                          "vocab_size", "max_source_length", "max_length", "tie_embeddings",
+                          "image_height", "image_width", "input"})
     json.erase(key);
   return json;
 }
@@ -106,7 +110,7 @@ Json meaning_of(ModelConfig config) {
 /// The same without the head.
 Json body_of(const ModelConfig& config) {
   Json json = meaning_of(config);
-  for (const char* key : {"head", "pooling", "pooler"}) json.erase(key);
+  for (const char* key : {"head", "labels", "pooling", "pooler"}) json.erase(key);
   return json;
 }
 
@@ -390,6 +394,16 @@ void load_weights(torch::nn::Module& model, const ModelConfig& config, const fs:
            torch::kFloat32);
 }
 
+namespace {
+
+/// Whether a parameter holds the places of a vision model's patches, which fit pictures of any
+/// size.
+bool is_learned_grid(std::string_view parameter, const ModelConfig& config) {
+  return parameter == "position.weight" && std::holds_alternative<VitConfig>(config);
+}
+
+}  // namespace
+
 std::vector<std::string> load_body(torch::nn::Module& model, const ModelConfig& config,
                                    const fs::path& path) {
   const LoadedModel loaded = load_model(path);
@@ -406,6 +420,9 @@ std::vector<std::string> load_body(torch::nn::Module& model, const ModelConfig& 
                         (same_head || !item.key().starts_with("classifier."));
     if (usable)
       item->copy_(*found);
+    else if (found != nullptr && is_learned_grid(item.key(), config))
+      item->copy_(resize_positions(*found, std::get<VitConfig>(loaded.config),
+                                   std::get<VitConfig>(config)));
     else if (of_head)
       left.push_back(item.key());
     else
@@ -474,6 +491,7 @@ void save_model(const fs::path& folder, const torch::nn::Module& model, const Mo
   sections["model"] = config_to_json(config);
   write_zoo_json(folder, sections);
   write_sentence_pooling(folder, config);
+  write_image_input(folder, config);
   if (tokenizer != nullptr) tokenizer->save(folder);
   if (source_tokenizer != nullptr && source_tokenizer != tokenizer) {
     fs::create_directory(folder / kSourceTokenizer);

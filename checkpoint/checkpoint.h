@@ -70,7 +70,7 @@ void load_weights(torch::nn::Module& model, const ModelConfig& config, const fs:
 
 /// The same for fine-tuning: the head, and how the text's vector is pooled, may differ from the
 /// folder's. Parameters of the head that the folder lacks, or has for other labels, stay as they
-/// are.
+/// are; a vision model's positions are resized to its own pictures' size.
 /// @return their names
 std::vector<std::string> load_body(torch::nn::Module& model, const ModelConfig& config,
                                    const fs::path& path);

@@ -1,8 +1,9 @@
-// transformer-cli classify: classes of texts, or tags of words.
+// transformer-cli classify: classes of texts or pictures, or tags of words.
 
 #include <algorithm>
 #include <sstream>
 
+#include "cli/classify_pictures.h"
 #include "cli/lines.h"
 #include "cli/text_model.h"
 #include "core/json.h"
@@ -18,6 +19,7 @@ struct Classify {
   std::string model_path, input, labels_file;
   bool pair = false;
   int64_t top = 1, batch_size = 8192;
+  ClassifyPictures pictures;
   TextModel opened;
   std::vector<std::string> labels;
 
@@ -26,28 +28,48 @@ struct Classify {
         "Prints a line for each line of text: the text, its most probable class and that one's\n"
         "probability, then with --top the next ones, separated by tabs. A model that tags words "
         "prints\n"
-        "each word and its tag on a line, separated by a tab, and a blank line behind each text.");
+        "each word and its tag on a line, separated by a tab, and a blank line behind each text. "
+        "For a\n"
+        "vision model, pictures are named instead: a line for each, its name in the text's "
+        "place.");
     flags.example("classes of a file's lines",
                   "transformer-cli classify runs/classifier -i source.txt --top 2");
     flags.example("of one text", "echo 'a b c' | transformer-cli classify runs/classifier --json");
     flags.text("-m,--model,model", model_path, "DIR", "run, checkpoint or Hugging Face folder");
-    flags.text("-i,--input", input, "FILE", "texts, a line each; - or none: standard input");
-    flags.flag("--pair", pair, "each line holds two texts: text<TAB>text");
-    flags.number("--top,--top-k", top, at_least(1), "classes to print for each text");
+    flags.number("--top,--top-k", top, at_least(1), "classes to print for each text or picture");
     flags.text("--labels", labels_file, "FILE",
                "names of the classes, a line each, in place of the model's");
+    flags.group("Texts");
+    flags.text("-i,--input", input, "FILE", "texts, a line each; - or none: standard input");
+    flags.flag("--pair", pair, "each line holds two texts: text<TAB>text");
     flags.number("--batch-size", batch_size, at_least(1),
                  "tokens computed together; changes no result");
+    flags.group("Pictures");
+    pictures.declare(flags);
   }
 
   int run(const GlobalOptions& globals) {
+    if (model_path.empty())
+      throw ConfigError("classify: no model is given; name its folder: -m DIR");
+    if (std::holds_alternative<VitConfig>(load_config(utf8_path(model_path)))) {
+      if (!input.empty() || pair)
+        throw ConfigError(
+            "classify: --input and --pair are for texts, but the model sees pictures; name those "
+            "behind the model, or in a file with --list");
+      pictures.run(model_path, labels_file, top, globals);
+      return kDone;
+    }
+    if (!pictures.inputs.empty() || pictures.any())
+      throw ConfigError(
+          "classify: pictures, or flags for them, were given, but the model reads texts; give "
+          "those with --input");
     opened = load_text_model("classify", model_path, globals);
     labels = labels_of(opened.model->head());
     if (labels.empty())
       throw ConfigError(model_path +
                         ": tells no classes; give a model that was trained on the task "
                         "text_classification or tagging");
-    if (!labels_file.empty()) read_labels();
+    if (!labels_file.empty()) labels = read_labels(labels_file, labels.size());
     const bool tags = std::holds_alternative<TaggerHeadConfig>(opened.model->head());
     if (tags && (pair || top > 1))
       throw ConfigError(
@@ -72,16 +94,6 @@ struct Classify {
   }
 
  private:
-  void read_labels() {
-    std::vector<std::string> names;
-    for_each_line(read_file(utf8_path(labels_file)),
-                  [&](std::string_view line) { names.emplace_back(line); });
-    if (names.size() != labels.size())
-      throw DataError(cat(labels_file, ": names ", names.size(), " classes, but the model has ",
-                          labels.size(), "; give a line for each"));
-    labels = std::move(names);
-  }
-
   void print_classes(const std::vector<std::string>& lines, const std::string& name, int64_t first,
                      bool json) {
     if (lines.empty()) return;
@@ -150,7 +162,7 @@ struct Classify {
 }  // namespace
 
 Command classify_command() {
-  return make_command<Classify>("classify", "Classes of texts, or tags of their words");
+  return make_command<Classify>("classify", "Classes of texts or pictures, or tags of words");
 }
 
 }  // namespace zoo::cli

@@ -12,6 +12,7 @@ struct Eval {
   EvalFlags shared;
   std::unique_ptr<EvalMode> perplexity = make_perplexity_mode(shared);
   std::unique_ptr<EvalMode> encoder = make_encoder_mode(shared);
+  std::unique_ptr<EvalMode> pictures = make_picture_mode(shared);
   std::unique_ptr<EvalMode> metric = make_metric_mode(shared);
   std::unique_ptr<EvalMode> translation = make_translation_mode(shared, *metric);
 
@@ -27,10 +28,12 @@ struct Eval {
     flags.choice("--format", shared.format, {"text", "json"}, "json is the same as --json");
     flags.group("Of a model on data");
     flags.text("--data", shared.data, "FILE|valid|test",
-               "a text, a .tokens or a .tsv file; valid: the data the model was validated on; "
+               "a text, a .tokens or a .tsv file; pictures: a folder, an IDX or a CIFAR file; "
+               "valid: the data the model was validated on; "
                "test: test.* beside valid.*");
     perplexity->declare(flags);
     encoder->declare(flags);
+    pictures->declare(flags);
     metric->declare(flags);
     translation->declare(flags);
   }
@@ -42,6 +45,7 @@ struct Eval {
           "eval: a model and --hypotheses were given; name a model to see how well it predicts a "
           "text, or --hypotheses and --reference to score files");
     if (metric->asked_for()) return metric->run(globals);
+    if (pictures->asked_for()) return pictures->run(globals);
     return encoder->asked_for() ? encoder->run(globals) : perplexity->run(globals);
   }
 };

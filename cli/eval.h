@@ -38,6 +38,8 @@ const std::vector<std::string>& perplexity_metrics();
 /// A text encoder: classes, tags, or masked tokens.
 std::unique_ptr<EvalMode> make_encoder_mode(EvalFlags& shared);
 const std::vector<std::string>& class_metrics();
+/// A vision model: classes of pictures.
+std::unique_ptr<EvalMode> make_picture_mode(EvalFlags& shared);
 /// Files of hypotheses and references: BLEU, chrF, TER, ROUGE.
 std::unique_ptr<EvalMode> make_metric_mode(EvalFlags& shared);
 /// A model's translations of a text, scored as files are.

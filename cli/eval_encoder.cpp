@@ -3,19 +3,16 @@
 
 #include <cmath>
 
-#include "cli/eval_model.h"
+#include "cli/class_report.h"
 #include "cli/text_model.h"
 #include "core/scratch.h"
 #include "core/text.h"
 #include "data/labelled_texts.h"
-#include "evaluation/confusion.h"
 #include "training/tasks.h"
 
 namespace zoo::cli {
 namespace {
 
-const std::vector<std::string> kClassMetrics = {"accuracy", "macro_f1", "micro_f1", "weighted_f1",
-                                                "matthews", "classes",  "confusion"};
 const std::vector<std::string> kMaskMetrics = {"loss", "perplexity", "accuracy",
                                                "next_sentence_accuracy"};
 
@@ -48,8 +45,6 @@ struct EvalEncoder : EvalMode {
 
  private:
   int classes(const TextModel& opened, const EvalData& found, const GlobalOptions& globals) {
-    const std::vector<std::string> metrics =
-        chosen_metrics(shared, kClassMetrics, {{"f1", "macro_f1"}});
     const std::vector<std::string> labels = labels_of(opened.model->head());
     const bool tags = std::holds_alternative<TaggerHeadConfig>(opened.model->head());
     const LabelledTexts read = read_labelled_texts(
@@ -70,35 +65,8 @@ struct EvalEncoder : EvalMode {
         count(read.texts[i], logits[static_cast<int64_t>(i)].unsqueeze(0), confusion);
     }
 
-    Json result{{"model", shared.model}, {"data", Json::array()}};
-    for (const fs::path& file : found.files) result["data"].push_back(utf8(file));
-    result[tags ? "words" : "texts"] = confusion.total();
-    const auto value = [&](const std::string& metric) {
-      return metric == "accuracy"      ? confusion.accuracy()
-             : metric == "macro_f1"    ? confusion.macro_f1()
-             : metric == "micro_f1"    ? confusion.micro_f1()
-             : metric == "weighted_f1" ? confusion.weighted_f1()
-                                       : confusion.matthews();
-    };
-    const bool json = globals.json || shared.format == "json";
-    for (const std::string& metric : metrics) {
-      if (metric == "classes") {
-        result["classes"] = class_table(confusion, labels, !json);
-      } else if (metric == "confusion") {
-        result["confusion"] = confusion_table(confusion, labels, !json);
-      } else {
-        result[metric] = value(metric);
-        if (!json) out() << metric << " = " << fixed(value(metric), 4) << '\n';
-      }
-    }
-    if (json)
-      out() << result.dump(2) << '\n';
-    else
-      out() << (tags ? "words: " : "texts: ") << with_thousands(confusion.total()) << '\n';
-    if (!shared.min_score) return kDone;
-    if (metrics[0] == "classes" || metrics[0] == "confusion")
-      throw ConfigError("--min-score: goes by the first of --metrics, which must be a number");
-    return pass_gate(shared, metrics[0], value(metrics[0]), false);
+    return report_classes(shared, globals.json, confusion, labels, tags ? "words" : "texts",
+                          describe_eval(shared, found));
   }
 
   /// @param logits (R, C), a row for each label of the text
@@ -107,46 +75,6 @@ struct EvalEncoder : EvalMode {
     const auto* guess = guesses.const_data_ptr<int64_t>();
     for (size_t place = 0; place < text.labels.size(); ++place)
       if (text.labels[place] != kNoLabel) confusion.add(text.labels[place], guess[place]);
-  }
-
-  static Json class_table(const Confusion& confusion, const std::vector<std::string>& labels,
-                          bool print) {
-    Table table({"class", "precision", "recall", "f1", "support"});
-    Json json = Json::array();
-    for (int64_t index = 0; index < confusion.classes(); ++index) {
-      const ClassScore score = confusion.of_class(index);
-      table.add({labels[index], fixed(score.precision, 4), fixed(score.recall, 4),
-                 fixed(score.f1, 4), std::to_string(score.support)});
-      json.push_back({{"class", labels[index]},
-                      {"precision", score.precision},
-                      {"recall", score.recall},
-                      {"f1", score.f1},
-                      {"support", score.support},
-                      {"predicted", score.predicted}});
-    }
-    if (print) table.print(out());
-    return json;
-  }
-
-  /// Rows are the true classes, columns the predicted ones.
-  static Json confusion_table(const Confusion& confusion, const std::vector<std::string>& labels,
-                              bool print) {
-    std::vector<std::string> header = {"true \\ predicted"};
-    header.insert(header.end(), labels.begin(), labels.end());
-    Table table(header);
-    Json json = Json::array();
-    for (int64_t row = 0; row < confusion.classes(); ++row) {
-      std::vector<std::string> cells = {labels[row]};
-      Json counts = Json::array();
-      for (int64_t column = 0; column < confusion.classes(); ++column) {
-        counts.push_back(confusion.count(row, column));
-        cells.push_back(std::to_string(confusion.count(row, column)));
-      }
-      table.add(cells);
-      json.push_back(std::move(counts));
-    }
-    if (print) table.print(out());
-    return json;
   }
 
   int masked(const TextModel& opened, const EvalData& found, const GlobalOptions& globals) {
@@ -174,8 +102,7 @@ struct EvalEncoder : EvalMode {
                          .device = device_of(*opened.model),
                          .cache = scratch.path(),
                          .notice = [](const std::string& text) { log_warning(text); }});
-    Json result{{"model", shared.model}, {"data", Json::array()}};
-    for (const fs::path& file : found.files) result["data"].push_back(utf8(file));
+    Json result = describe_eval(shared, found);
     for (const auto& [name, value] : evaluated->evaluate(Precision::fp32)) {
       result[name] = value;
     }
@@ -206,7 +133,5 @@ struct EvalEncoder : EvalMode {
 std::unique_ptr<EvalMode> make_encoder_mode(EvalFlags& shared) {
   return std::make_unique<EvalEncoder>(shared);
 }
-
-const std::vector<std::string>& class_metrics() { return kClassMetrics; }
 
 }  // namespace zoo::cli

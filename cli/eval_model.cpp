@@ -55,7 +55,7 @@ EvalData find_eval_data(const EvalFlags& flags, const LoadedModel& loaded, bool 
   if (found.files.empty())
     throw DataError(cat("--data ", data, ": the model's task names no file; name one"));
   for (const fs::path& file : found.files)
-    if (!fs::is_regular_file(file))
+    if (!fs::exists(file))
       throw DataError(
           cat(utf8(file), ": no such file",
               data == "valid" || data == "test"
@@ -63,6 +63,12 @@ EvalData find_eval_data(const EvalFlags& flags, const LoadedModel& loaded, bool 
                   : "",
               "; name a text, a .tokens or a .tsv file with --data"));
   return found;
+}
+
+Json describe_eval(const EvalFlags& flags, const EvalData& data) {
+  Json json{{"model", flags.model}, {"data", Json::array()}};
+  for (const fs::path& file : data.files) json["data"].push_back(utf8(file));
+  return json;
 }
 
 std::vector<std::string> chosen_metrics(

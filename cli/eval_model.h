@@ -17,6 +17,9 @@ struct EvalData {
 /// @throws DataError, ConfigError if there are none
 EvalData find_eval_data(const EvalFlags& flags, const LoadedModel& loaded, bool completion);
 
+/// The model and the files, the head of a result in JSON.
+Json describe_eval(const EvalFlags& flags, const EvalData& data);
+
 /// The metrics of --metrics, all `known` ones without it. @param aliases other names of some
 /// @throws ConfigError for another name
 std::vector<std::string> chosen_metrics(

@@ -1,6 +1,7 @@
 #include "cli/lines.h"
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/text.h"
 
 namespace zoo::cli {
@@ -34,6 +35,16 @@ std::string unescaped(std::string_view flag, std::string_view text) {
     plain += kValues[at];
   }
   return plain;
+}
+
+std::vector<std::string> read_labels(const std::string& file, size_t count) {
+  std::vector<std::string> names;
+  for_each_line(read_file(utf8_path(file)),
+                [&](std::string_view line) { names.emplace_back(line); });
+  if (names.size() != count)
+    throw DataError(cat(file, ": names ", names.size(), " classes, but the model has ", count,
+                        "; give a line for each"));
+  return names;
 }
 
 }  // namespace zoo::cli

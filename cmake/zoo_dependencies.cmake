@@ -42,6 +42,15 @@ if(NOT TARGET zoo::utf8proc)
   target_link_libraries(zoo::utf8proc INTERFACE utf8proc)
 endif()
 
+# Decoders of pictures, which every system has, and of which libjpeg-turbo cannot be built as a part of
+# another project.
+foreach(name IN ITEMS png turbojpeg zlib)
+  if(NOT TARGET zoo::${name})
+    message(FATAL_ERROR "${name} is not installed: install its development package "
+                        "(${ZOO_PACKAGE_OF_${name}} on Debian and Ubuntu)")
+  endif()
+endforeach()
+
 if(ZOO_BUILD_CLI)
   find_package(CLI11 2.1 QUIET)
   if(NOT CLI11_FOUND)

@@ -20,7 +20,17 @@ function(zoo_find_library name header)
   endif()
 endfunction()
 
+# Debian's and Ubuntu's names of their packages, for messages.
+set(ZOO_PACKAGE_OF_sentencepiece libsentencepiece-dev)
+set(ZOO_PACKAGE_OF_utf8proc libutf8proc-dev)
+set(ZOO_PACKAGE_OF_png libpng-dev)
+set(ZOO_PACKAGE_OF_turbojpeg libturbojpeg0-dev)
+set(ZOO_PACKAGE_OF_zlib zlib1g-dev)
+
 function(zoo_find_system_libraries)
   zoo_find_library(sentencepiece sentencepiece_trainer.h sentencepiece_train sentencepiece)
   zoo_find_library(utf8proc utf8proc.h utf8proc)
+  zoo_find_library(png png.h png)
+  zoo_find_library(turbojpeg turbojpeg.h turbojpeg)
+  zoo_find_library(zlib zlib.h z)
 endfunction()

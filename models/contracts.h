@@ -5,6 +5,7 @@
 
 #include "core/shape.h"
 #include "models/bert_config.h"
+#include "nn/image_config.h"
 #include "nn/tap.h"
 
 namespace zoo {
@@ -200,6 +201,7 @@ class ImageEncoder : public torch::nn::Module {
 
   virtual const std::vector<std::string>& labels() const = 0;  ///< names of the C classes
   virtual ImageShape image_shape() const = 0;
+  virtual const ImageInputConfig& input() const = 0;  ///< how pictures become `images`
 };
 
 }  // namespace zoo

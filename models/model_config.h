@@ -19,6 +19,9 @@ using ModelConfig =
 /// The model's name in configs: "gpt".
 std::string_view model_type(const ModelConfig& config);
 
+/// Where a model's config names its classes; null if the model tells none.
+std::vector<std::string>* class_names(ModelConfig& config);
+
 /// A ready-made config: {"model": {"type": type, "preset": name}}.
 struct ModelPreset {
   std::string_view type;

@@ -12,6 +12,14 @@ Tensor resize_grid(const Tensor& grid, int64_t rows, int64_t columns) {
       .permute({1, 2, 0});
 }
 
+Tensor resize_positions(const Tensor& weight, const VitConfig& from, const VitConfig& to) {
+  const int64_t first = from.has_class_token() ? 1 : 0;
+  const Tensor grid =
+      weight.narrow(0, first, from.rows() * from.columns()).view({from.rows(), from.columns(), -1});
+  return torch::cat(
+      {weight.narrow(0, 0, first), resize_grid(grid, to.rows(), to.columns()).flatten(0, 1)}, 0);
+}
+
 Tensor sinusoidal_grid(int64_t rows, int64_t columns, int64_t d_model) {
   const int64_t quarter = d_model / 4;
   const Tensor rates = torch::pow(10000, -torch::arange(quarter, torch::kFloat64) / quarter);

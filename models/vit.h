@@ -22,6 +22,10 @@ Tensor resize_grid(const Tensor& grid, int64_t rows, int64_t columns);
 /// @return (rows, columns, D)
 Tensor sinusoidal_grid(int64_t rows, int64_t columns, int64_t d_model);
 
+/// The learned positions of a model for pictures of another size. @param weight (T, D) of `from`
+/// @return (T, D) of `to`
+Tensor resize_positions(const Tensor& weight, const VitConfig& from, const VitConfig& to);
+
 class Vit final : public ImageEncoder {
  public:
   /// Allocates the parameters without drawing them (see nn/init.h).
@@ -34,6 +38,7 @@ class Vit final : public ImageEncoder {
   std::shared_ptr<ImageEncoder> replica() const override;
   const std::vector<std::string>& labels() const override { return config_.labels; }
   ImageShape image_shape() const override;
+  const ImageInputConfig& input() const override { return config_.input; }
   const VitConfig& config() const { return config_; }
 
   Linear patch_embedding{nullptr};  ///< X P P to D: channels, then rows, then columns of a patch

@@ -9,6 +9,10 @@ std::string VitConfig::check() const {
   if (image_height % patch_size != 0 || image_width % patch_size != 0)
     return cat("patch_size ", patch_size, " must divide image_height ", image_height,
                " and image_width ", image_width);
+  for (const auto& [key, values] : {std::pair{"mean", &input.mean}, std::pair{"std", &input.std}})
+    if (values->size() != 1 && std::ssize(*values) != channels)
+      return cat("input.", key, " has ", values->size(),
+                 " numbers; give one, or one for each of the ", channels, " channels");
   if (position == PatchPosition::sinusoidal && d_model % 4 != 0)
     return cat("position \"sinusoidal\" needs a d_model that 4 divides, found ", d_model);
   return check_widths(block, NoPositionConfig{}, d_model);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "nn/config.h"
+#include "nn/image_config.h"
 
 namespace zoo {
 
@@ -43,6 +44,7 @@ struct VitConfig {
                     .feed_forward = MlpConfig{}};
   DropoutConfig dropout;
   InitConfig init;
+  ImageInputConfig input;
   std::vector<std::string> labels;
 
   void fields(auto&& visit) {
@@ -61,6 +63,7 @@ struct VitConfig {
     visit("block", block, "every block's parts");
     visit("dropout", dropout, "dropout rates while training");
     visit("init", init, "how parameters are drawn");
+    visit("input", input, "how a picture becomes what the model reads");
     visit("labels", labels, "names of the classes; none: those of the training data");
   }
   std::string check() const;

@@ -44,7 +44,7 @@ missing_packages() {
   python_makes_environments || echo python3-venv
   if have dpkg-query; then
     local library
-    for library in nlohmann-json3-dev libsentencepiece-dev libutf8proc-dev libcli11-dev libgtest-dev; do
+    for library in nlohmann-json3-dev libsentencepiece-dev libutf8proc-dev libcli11-dev libgtest-dev libpng-dev libturbojpeg0-dev zlib1g-dev; do
       installed "$library" || echo "$library"
     done
   fi

@@ -107,9 +107,15 @@ struct SeparateTokenizersConfig {
   }
 };
 
-/// The section `tokenizer`: one tokenizer, joint for both sides of a translation, or two.
+struct NoTokenizerConfig {
+  static constexpr std::string_view kType = "none";
+  static constexpr std::string_view kAbout = "For models that read no text: pictures";
+  void fields(auto&&) {}
+};
+
+/// The section `tokenizer`: one tokenizer, joint for both sides of a translation, two, or none.
 using TokenizersConfig =
     std::variant<CharTokenizerConfig, BpeTokenizerConfig, WordPieceTokenizerConfig,
-                 SentencePieceTokenizerConfig, SeparateTokenizersConfig>;
+                 SentencePieceTokenizerConfig, SeparateTokenizersConfig, NoTokenizerConfig>;
 
 }  // namespace zoo

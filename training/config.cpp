@@ -123,7 +123,15 @@ ProjectConfig read_project(const std::vector<fs::path>& files,
 ProjectConfig read_project(Json json, const std::string& where) {
   json.erase("$schema");
   ProjectConfig project;
+  // A model of pictures has no tokenizer, and it would be a nuisance to say so.
+  const bool names_tokenizer = json.is_object() && json.contains("tokenizer");
   read_config(json, project, where);
+  const bool reads_text = !std::holds_alternative<VitConfig>(project.model);
+  if (!names_tokenizer && !reads_text) project.tokenizer = NoTokenizerConfig{};
+  if (std::holds_alternative<NoTokenizerConfig>(project.tokenizer) == reads_text)
+    throw ConfigError(cat(where, "/tokenizer: the model ", model_type(project.model),
+                          reads_text ? " reads text, and needs another tokenizer than \"none\""
+                                     : " reads pictures; leave the tokenizer out"));
   return project;
 }
 

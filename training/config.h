@@ -13,6 +13,7 @@
 #include "core/json.h"
 #include "models/model_config.h"
 #include "tokenizer/config.h"
+#include "training/image_task_config.h"
 #include "training/text_task_config.h"
 #include "training/translation_config.h"
 
@@ -71,7 +72,8 @@ struct CompletionTaskConfig {
 
 using TaskConfig =
     std::variant<LanguageModelTaskConfig, CompletionTaskConfig, TranslationTaskConfig,
-                 MaskedLmTaskConfig, TextClassificationTaskConfig, TaggingTaskConfig>;
+                 MaskedLmTaskConfig, TextClassificationTaskConfig, TaggingTaskConfig,
+                 ImageClassificationTaskConfig>;
 
 // ---- optimizer -------------------------------------------------------------------------------
 

@@ -5,11 +5,10 @@
 #include "data/labelled_texts.h"
 #include "data/length_batches.h"
 #include "data/token_file.h"
-#include "evaluation/confusion.h"
 #include "models/zoo.h"
+#include "training/class_task.h"
 #include "training/text_batch.h"
 #include "training/text_tasks.h"
-#include "training/token_task.h"
 
 namespace zoo {
 
@@ -17,15 +16,15 @@ namespace {
 
 constexpr int64_t kSamples = 10, kSortTogether = 4096;
 
-class LabelTask final : public ExampleTask {
+class LabelTask final : public ClassTask {
  public:
   template <class Config>
-  LabelTask(const Config& config, LabelUnit unit, const TaskParts& parts)
-      : ExampleTask(*parts.training, parts.device),
-        model_(as_kind<TextEncoder>(parts.model, cat("model.type, for the task ", config.kType))),
+  LabelTask(const Config& config, LabelUnit unit, const TaskParts& parts,
+            std::shared_ptr<TextEncoder> model)
+      : ClassTask(*parts.training, parts.device, labels_of(model->head())),
+        model_(std::move(model)),
         tokenizer_(parts.tokenizer),
         unit_(unit),
-        labels_(labels_of(model_->head())),
         encoding_(*tokenizer_, config.max_length == 0
                                    ? model_->max_length()
                                    : std::min(config.max_length, model_->max_length())),
@@ -50,33 +49,6 @@ class LabelTask final : public ExampleTask {
   }
   int64_t batch_examples(int64_t position) const override {
     return std::ssize(train_batches_->at(position));
-  }
-
-  std::vector<std::string> metric_names() const override {
-    return {"loss", "accuracy", "macro_f1", "matthews"};
-  }
-
-  Metrics evaluate(Precision precision) override {
-    const torch::NoGradGuard no_grad;
-    const Autocast autocast(precision, device_);
-    Confusion confusion(std::ssize(labels_));
-    double loss = 0;
-    for (int64_t position = 0; position < validation_size();) {
-      const Batch batch = validation_batch(position);
-      const Predictions found = predict(*model_, batch);
-      loss += at::cross_entropy_loss(found.logits, found.targets, {}, at::Reduction::Sum, kNoTarget)
-                  .item<double>();
-      const Tensor predicted = found.logits.argmax(-1).cpu(), wanted = found.targets.cpu();
-      const auto* guess = predicted.const_data_ptr<int64_t>();
-      const auto* target = wanted.const_data_ptr<int64_t>();
-      for (int64_t i = 0; i < wanted.numel(); ++i)
-        if (target[i] != kNoTarget) confusion.add(target[i], guess[i]);
-      position += batch.examples;
-    }
-    return {{"loss", loss / static_cast<double>(confusion.total())},
-            {"accuracy", confusion.accuracy()},
-            {"macro_f1", confusion.macro_f1()},
-            {"matthews", confusion.matthews()}};
   }
 
   std::string sample() override {
@@ -172,22 +144,29 @@ class LabelTask final : public ExampleTask {
   std::shared_ptr<TextEncoder> model_;
   std::shared_ptr<const Tokenizer> tokenizer_;
   LabelUnit unit_;
-  std::vector<std::string> labels_;
   TextEncoding encoding_;
   std::vector<std::string> files_[2];
   LabelledTexts train_, valid_;
   std::unique_ptr<const LengthBatches> train_batches_, valid_batches_;
 };
 
+template <class Config>
+std::unique_ptr<Task> make_label_task(const Config& config, LabelUnit unit,
+                                      const TaskParts& parts) {
+  return std::make_unique<LabelTask>(
+      config, unit, parts,
+      as_kind<TextEncoder>(parts.model, cat("model.type, for the task ", config.kType)));
+}
+
 }  // namespace
 
 std::unique_ptr<Task> make_text_classification_task(const TextClassificationTaskConfig& config,
                                                     const TaskParts& parts) {
-  return std::make_unique<LabelTask>(config, LabelUnit::text, parts);
+  return make_label_task(config, LabelUnit::text, parts);
 }
 
 std::unique_ptr<Task> make_tagging_task(const TaggingTaskConfig& config, const TaskParts& parts) {
-  return std::make_unique<LabelTask>(config, LabelUnit::word, parts);
+  return make_label_task(config, LabelUnit::word, parts);
 }
 
 }  // namespace zoo

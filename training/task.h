@@ -18,7 +18,8 @@ constexpr int64_t kNoTarget = -100;
 
 /// The examples of one forward pass, on the model's device.
 struct Batch {
-  Tensor inputs;               ///< (B, T) int64
+  /// (B, T) int64; pictures: (B, X, Y, Z) float32, X channels, Y rows and Z columns of pixels
+  Tensor inputs;
   Tensor targets;              ///< (B, T) int64: what to predict at each position, or kNoTarget;
                                ///< (B): the class of each row
   int64_t examples = 0;        ///< rows: how far the batch advances the data position
@@ -28,13 +29,16 @@ struct Batch {
   Tensor source_lengths = {};  ///< (B) int64
   Tensor segments = {};        ///< (B, T) int64: which text of a pair; undefined: all the first
   Tensor lengths = {};  ///< (B) int64: real inputs, padded at the right; undefined: T, or causal
-  Tensor follows = {};  ///< (B) int64, 0: the second text follows the first, 1: it does not
+  Tensor other_targets = {};  ///< (B) int64: a second class of each row, where pictures are mixed
+  Tensor shares = {};         ///< (B) float32: what `targets` count; other_targets count the rest
+  Tensor follows = {};        ///< (B) int64, 0: the second text follows the first, 1: it does not
 };
 
 /// All tensors of a batch, undefined ones too; rows are their first dimension.
 inline std::vector<Tensor*> tensors_of(Batch& batch) {
-  return {&batch.inputs,   &batch.targets, &batch.source, &batch.source_lengths,
-          &batch.segments, &batch.lengths, &batch.follows};
+  return {&batch.inputs,         &batch.targets,  &batch.source,
+          &batch.source_lengths, &batch.segments, &batch.lengths,
+          &batch.other_targets,  &batch.shares,   &batch.follows};
 }
 
 /// Names and values, in the order to show them. "loss" is the mean over targets, in nats.

@@ -4,6 +4,7 @@
 #include "core/text.h"
 #include "data/labelled_texts.h"
 #include "training/causal_lm_task.h"
+#include "training/image_task.h"
 #include "training/text_tasks.h"
 #include "training/token_task.h"
 #include "training/translation_task.h"
@@ -63,23 +64,20 @@ std::unique_ptr<Task> make_task(const TaskConfig& config, const TaskParts& parts
     return make_text_classification_task(*task, parts);
   if (const auto* task = std::get_if<TaggingTaskConfig>(&config))
     return make_tagging_task(*task, parts);
+  if (const auto* task = std::get_if<ImageClassificationTaskConfig>(&config))
+    return make_image_classification_task(*task, parts);
   return make_translation_task(std::get<TranslationTaskConfig>(config), parts);
 }
 
 void fit_to_data(ModelConfig& model, const TaskConfig& task) {
-  auto* bert = std::get_if<BertConfig>(&model);
-  if (bert == nullptr) return;
+  std::vector<std::string>* const labels = class_names(model);
+  if (labels == nullptr || !labels->empty()) return;
   std::visit(
       [&]<class Config>(const Config& config) {
         if constexpr (Labelled<Config>)
-          std::visit(
-              [&](auto& head) {
-                if constexpr (requires { head.labels; })
-                  if (head.labels.empty())
-                    head.labels =
-                        labels_in(data_paths(config.train, "task.train"), unit_of(config));
-              },
-              bert->head);
+          *labels = labels_in(data_paths(config.train, "task.train"), unit_of(config));
+        else if constexpr (std::is_same_v<Config, ImageClassificationTaskConfig>)
+          *labels = labels_of_pictures(config);
       },
       task);
 }
@@ -97,6 +95,10 @@ std::vector<fs::path> tokenizer_texts(const TaskConfig& task, const TokenizerCon
       [&]<class Config>(const Config& t) -> std::vector<fs::path> {
         if constexpr (Labelled<Config>)
           return without_labels(texts_of(t.train, t.valid, with_valid), unit_of(t), scratch);
+        else if constexpr (std::is_same_v<Config, ImageClassificationTaskConfig>)
+          throw ConfigError(
+              "task.type: image_classification has no text, but the model reads text; set "
+              "model.type to vit");
         else if constexpr (!std::is_same_v<Config, TranslationTaskConfig>)
           return texts_of(t.train, t.valid, with_valid);
         else

@@ -172,14 +172,11 @@ std::optional<fs::path> resume_point(const TrainOptions& options) {
 
 void require_same_config(const ProjectConfig& stored, ProjectConfig wanted) {
   // A vocabulary left to the tokenizer and labels left to the data are those of the run.
-  if (const auto* run = std::get_if<BertConfig>(&stored.model))
-    if (auto* now = std::get_if<BertConfig>(&wanted.model))
-      if (labels_of(now->head).empty() && now->head.index() == run->head.index())
-        std::visit(
-            [&](auto& head) {
-              if constexpr (requires { head.labels; }) head.labels = labels_of(run->head);
-            },
-            now->head);
+  ModelConfig run = stored.model;
+  const std::vector<std::string>* const labels = class_names(run);
+  std::vector<std::string>* const wanted_labels = class_names(wanted.model);
+  if (labels != nullptr && wanted_labels != nullptr && wanted_labels->empty())
+    *wanted_labels = *labels;
   std::visit(
       [&](const auto& model) {
         if constexpr (requires { model.source_vocab_size; })
@@ -215,7 +212,7 @@ void prepare_fresh(const RunFolder& run, const TrainOptions& options) {
 /// Tokenizers, model and task of a project.
 struct Parts {
   ProjectConfig project;                        ///< with the vocabularies' sizes
-  std::shared_ptr<Tokenizer> tokenizer;         ///< of what the model writes
+  std::shared_ptr<Tokenizer> tokenizer;         ///< of what the model writes; null for pictures
   std::shared_ptr<Tokenizer> source_tokenizer;  ///< of what an encoder reads; may be the same
   std::shared_ptr<torch::nn::Module> model;
   std::unique_ptr<Task> task;
@@ -248,7 +245,9 @@ void set_tokenizers(Parts& parts, const std::optional<fs::path>& weights, const 
   };
   std::visit(
       [&]<class Config>(const Config& config) {
-        if constexpr (std::is_same_v<Config, SeparateTokenizersConfig>) {
+        if constexpr (std::is_same_v<Config, NoTokenizerConfig>) {
+          return;
+        } else if constexpr (std::is_same_v<Config, SeparateTokenizersConfig>) {
           if (!loaded) {
             parts.tokenizer =
                 new_tokenizer(parts.project, config.target, TextSide::target, scratch);
@@ -297,8 +296,9 @@ std::unique_ptr<Parts> make_parts(const ProjectConfig& project, const TrainOptio
   parts->project = project;
   set_tokenizers(*parts, origin.folder(), cache);
   fit_to_data(parts->project.model, project.task);
-  fit_to_vocabulary(parts->project.model, parts->tokenizer->vocab_size(),
-                    parts->source_tokenizer->vocab_size());
+  if (parts->tokenizer != nullptr)
+    fit_to_vocabulary(parts->project.model, parts->tokenizer->vocab_size(),
+                      parts->source_tokenizer->vocab_size());
   torch::manual_seed(static_cast<uint64_t>(project.training.seed));
   // Drawn on the CPU, so that the device does not change the start.
   parts->model = make_model(parts->project.model,
@@ -487,7 +487,9 @@ TrainEstimate estimate_training(const ProjectConfig& project, const TrainOptions
   estimate.seconds_per_step = watch.seconds() / static_cast<double>(timed);
   estimate.seconds = estimate.seconds_per_step * static_cast<double>(estimate.total_steps);
 
-  const int64_t rows = window[0].inputs.size(0), length = window[0].inputs.size(1);
+  const Batch& batch = window[0];
+  const int64_t rows = batch.inputs.size(0);
+  const int64_t length = batch.inputs.dim() == 2 ? batch.inputs.size(1) : batch.token_count / rows;
   estimate.flops_per_token = training_flops(parts->project.model, length);
   const auto* sgd = std::get_if<SgdConfig>(&config.optimizer);
   const TrainingShape shape{.batch = rows,

@@ -104,6 +104,26 @@ inline std::vector<std::string> tiny_encoder(const std::string& task, const std:
           "4"};
 }
 
+/// A PNG of 8 x 8 pixels in one of two colours and shapes, as bytes. (Written by Pillow.)
+inline std::string small_picture(bool red) {
+  return read_file(fs::path(ZOO_SOURCE_DIR) / "tests/golden/data" / (red ? "red.png" : "blue.png"));
+}
+
+/// A vision model as small, on the folder pictures.
+inline const std::vector<std::string> kTinyVit = {
+    "--set",
+    "model={\"type\": \"vit\", \"image_height\": 8, \"image_width\": 8, \"patch_size\": 4, "
+    "\"num_layers\": 1, \"d_model\": 16, \"block\": {\"attention\": {\"num_heads\": 2}}}",
+    "--set",
+    "task={\"type\": \"image_classification\", \"train\": [\"pictures\"], \"valid\": "
+    "[\"pictures\"]}",
+    "--max-steps",
+    "20",
+    "--batch-size",
+    "4",
+    "--lr",
+    "0.01"};
+
 class SmallRun : public TempFolder {
  public:
   SmallRun() {
@@ -145,6 +165,14 @@ class SmallRun : public TempFolder {
       const CliResult trained = run_cli(arguments, "", path());
       if (trained.code != 0) throw std::runtime_error(trained.err);
     }
+    for (const char* name : {"1", "2", "3"}) {
+      write_file(*this / "pictures/red" / (std::string(name) + ".png"), small_picture(true));
+      write_file(*this / "pictures/blue" / (std::string(name) + ".png"), small_picture(false));
+    }
+    arguments = {"train", "-o", "runs/vit"};
+    arguments.insert(arguments.end(), kTinyVit.begin(), kTinyVit.end());
+    const CliResult vision = run_cli(arguments, "", path());
+    if (vision.code != 0) throw std::runtime_error(vision.err);
     write_file(*this / "source.txt", "a b c\nb\n");
     write_file(*this / "target.txt", "c b a\nb\n");
   }
