@@ -425,8 +425,7 @@ class ImageSubject final : public SampledSubject<Tensor> {
   }
 
   Tables read(const std::vector<Tensor>& images, uint64_t /*padding*/) override {
-    const Tensor like = model_.parameters().front();
-    const Tensor batch = torch::stack(images).to(like.device(), like.scalar_type());
+    const Tensor batch = torch::stack(images).to(device_of(model_), dtype_of(model_));
     return texts_of(model_.logits(model_.encode(batch)));
   }
 

@@ -82,7 +82,7 @@ class Verification {
         model_(*loaded.model),
         subject_(subject_of(*loaded.model)),
         device_(device_of(model_)),
-        dtype_(model_.parameters().front().scalar_type()),
+        dtype_(dtype_of(model_)),
         tolerance_(options.tolerance.value_or(dtype_ == torch::kFloat32 ? kFloat32Tolerance
                                                                         : kBfloat16Tolerance)) {}
 

@@ -19,11 +19,11 @@ TEST(VerifyCommand, PrintsATable) {
   const CliResult result = run_cli({"verify", utf8(folder.path())});
   EXPECT_EQ(result.code, 0) << result.err;
   const std::vector<std::string> lines = result.lines();
-  ASSERT_EQ(lines.size(), 19U) << result.out;
+  ASSERT_EQ(lines.size(), 20U) << result.out;
   EXPECT_TRUE(lines[0].starts_with("check")) << lines[0];
   EXPECT_TRUE(lines[1].starts_with("finite")) << lines[1];
-  EXPECT_TRUE(lines[17].starts_with("bf16")) << lines[17];
-  EXPECT_EQ(lines[18], "17 of 17 checks passed");
+  EXPECT_TRUE(lines[18].starts_with("bf16")) << lines[18];
+  EXPECT_EQ(lines[19], "18 of 18 checks passed");
 }
 
 TEST(VerifyCommand, ANotANumberInTheFileIsNamed) {
