@@ -1,6 +1,7 @@
 #include "analysis/subject.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/random.h"
 #include "decoding/context.h"
@@ -17,7 +18,7 @@ constexpr int64_t kSamples = 5;
 constexpr int64_t kLongest =
     24;  ///< tokens of a sample: enough to show slips, few enough to be fast
 /// How the rows of a state are moved: widened, as by beam search, and one left out.
-const Ids kOrder = {2, 0, 0, 4, 1, 2, 0};
+constexpr std::array<int64_t, 7> kOrder = {2, 0, 0, 4, 1, 2, 0};
 
 /// Streams of random numbers, told apart.
 enum Stream : uint64_t { kRows, kSources, kTails, kPixels };
@@ -193,7 +194,7 @@ class CausalSubject final : public SampledSubject<Ids> {
     const auto state = model_.start(std::ssize(rows), longest_);
     model_.forward(batch_of(rows, 0).narrow(1, 0, before),
                    {.state = state.get(), .left_pad = padding_of(rows)});
-    state->reorder(torch::tensor(kOrder).to(device_));
+    state->reorder(torch::tensor(at::IntArrayRef(kOrder)).to(device_));
     const std::vector<Ids> tails =
         random_rows(RandomStream(seed_, kTails), Ids(kOrder.size(), tail), vocabulary_);
     const Tensor logits = model_.forward(batch_of(tails, 0), {.state = state.get()});
@@ -284,7 +285,7 @@ class Seq2SeqSubject final : public SampledSubject<Pair> {
     if (tail == 0) throw NotApplicable{"the model's targets are too short"};
     const auto state = model_.start(encoded(pairs, 0), 2 * tail);
     steps(batch_of(targets_of(pairs), 0).narrow(1, 0, tail), *state);
-    state->reorder(torch::tensor(kOrder).to(device_));
+    state->reorder(torch::tensor(at::IntArrayRef(kOrder)).to(device_));
     const std::vector<Ids> tails =
         random_rows(RandomStream(seed_, kTails), Ids(kOrder.size(), tail), vocabulary_);
 
@@ -335,8 +336,7 @@ class Seq2SeqSubject final : public SampledSubject<Pair> {
   }
 
   Encoded encoded(const std::vector<Pair>& pairs, uint64_t padding) {
-    std::vector<Ids> sources;
-    for (const Pair& pair : pairs) sources.push_back(pair.source);
+    const std::vector<Ids> sources = side_of(pairs, &Pair::source);
     const Tensor tokens = padded(sources, {Side::right, padding, model_.source_vocab_size()});
     return model_.encode(tokens.to(device_), torch::tensor(lengths_of(sources)).to(device_));
   }
@@ -349,10 +349,14 @@ class Seq2SeqSubject final : public SampledSubject<Pair> {
     return torch::stack(logits, 1);
   }
 
+  static std::vector<Ids> side_of(const std::vector<Pair>& pairs, Ids Pair::*side) {
+    std::vector<Ids> rows;
+    rows.reserve(pairs.size());
+    for (const Pair& pair : pairs) rows.push_back(pair.*side);
+    return rows;
+  }
   static std::vector<Ids> targets_of(const std::vector<Pair>& pairs) {
-    std::vector<Ids> targets;
-    for (const Pair& pair : pairs) targets.push_back(pair.target);
-    return targets;
+    return side_of(pairs, &Pair::target);
   }
 
   Tensor batch_of(const std::vector<Ids>& targets, uint64_t padding) const {
@@ -393,7 +397,7 @@ class TextSubject final : public SampledSubject<Ids> {
     if (std::holds_alternative<NoHeadConfig>(model_.head()))
       return side_by_side(real_places(hidden, sizes, Side::right),
                           texts_of(model_.pool(hidden, batch.lengths)));
-    const Tables places = real_places(model_.logits(hidden, batch.lengths), sizes, Side::right);
+    Tables places = real_places(model_.logits(hidden, batch.lengths), sizes, Side::right);
     const auto* masked_lm = std::get_if<MaskedLmHeadConfig>(&model_.head());
     if (masked_lm == nullptr || !masked_lm->next_sentence) return places;
     return side_by_side(places, texts_of(model_.next_sentence_logits(hidden, batch.lengths)));

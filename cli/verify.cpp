@@ -86,6 +86,7 @@ struct Verify {
  private:
   static std::vector<std::string> names() {
     std::vector<std::string> all;
+    all.reserve(EnumNames<VerifyCheck>::values.size());
     for (const auto& [check, name] : EnumNames<VerifyCheck>::values) all.emplace_back(name);
     return all;
   }
