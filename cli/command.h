@@ -85,6 +85,7 @@ Command detokenize_command();
 Command train_tokenizer_command();
 Command average_command();
 Command inspect_command();
+Command verify_command();
 Command config_command();
 Command models_command();
 Command env_command();

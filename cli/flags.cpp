@@ -205,6 +205,16 @@ void Flags::choice(const std::string& names, std::optional<std::string>& value,
       });
 }
 
+void Flags::choices(const std::string& names, std::vector<std::string>& values,
+                    const std::vector<std::string>& allowed, const std::string& help) {
+  add(names, join(allowed, ","), help,
+      [&values, allowed](const std::string& flag, const std::string& text) {
+        values.clear();
+        for (const std::string& part : split(text, ','))
+          values.push_back(parse_choice(flag, part, allowed));
+      });
+}
+
 void require_clean_parse(const CLI::App& app) {
   std::vector<std::string> known;
   for (const CLI::Option* option : app.get_options()) {

@@ -61,6 +61,9 @@ class Flags {
               const std::string& help);
   void choice(const std::string& names, std::optional<std::string>& value,
               const std::vector<std::string>& allowed, const std::string& help);
+  /// Several of them, with commas between.
+  void choices(const std::string& names, std::vector<std::string>& values,
+               const std::vector<std::string>& allowed, const std::string& help);
 
   const std::vector<std::pair<std::string, std::string>>& examples() const { return examples_; }
 

@@ -11,12 +11,13 @@
 #include "models/transformer.h"
 #include "models/zoo.h"
 #include "tests/support/parameter_shapes.h"
+#include "tests/support/seq2seq_variants.h"
 #include "training/precision.h"
 
 namespace zoo {
 namespace {
 
-constexpr int64_t kVocab = 23, kSourceVocab = 19;
+constexpr int64_t kVocab = testing::kTinyVocab, kSourceVocab = testing::kTinySourceVocab;
 
 double largest_difference(const Tensor& a, const Tensor& b) {
   return (a - b).abs().max().item<double>();
@@ -29,101 +30,7 @@ std::shared_ptr<Seq2Seq> build(const ModelConfig& config) {
   return model;
 }
 
-TransformerConfig tiny_transformer() {
-  TransformerConfig config = TransformerConfig::preset("tiny");
-  config.source_vocab_size = kSourceVocab;
-  config.vocab_size = kVocab;
-  config.tie_embeddings = EmbeddingTying::target;
-  config.max_source_length = config.max_length = 16;
-  config.encoder_layers = config.decoder_layers = 2;
-  config.d_model = 16;
-  config.dropout = {};
-  return config;
-}
-
-RnnSeq2SeqConfig tiny_rnn() {
-  RnnSeq2SeqConfig config;
-  config.source_vocab_size = kSourceVocab;
-  config.vocab_size = kVocab;
-  config.max_source_length = config.max_length = 16;
-  config.d_embedding = 10;
-  config.d_encoder = 6;
-  config.d_hidden = 12;
-  return config;
-}
-
-struct Case {
-  std::string name;
-  ModelConfig config;
-};
-
-std::vector<Case> cases() {
-  std::vector<Case> all;
-  const auto transformer = [&](const std::string& name, auto change) {
-    TransformerConfig config = tiny_transformer();
-    change(config);
-    all.push_back({"transformer_" + name, config});
-  };
-  transformer("pre", [](auto&) {});
-  transformer("post", [](auto& c) { c.block.placement = NormPlacement::post; });
-  transformer("learned", [](auto& c) { c.position = LearnedPositionConfig{}; });
-  transformer("rope", [](auto& c) { c.position = RopePositionConfig{}; });
-  transformer("alibi", [](auto& c) { c.position = AlibiPositionConfig{}; });
-  transformer("untied", [](auto& c) { c.tie_embeddings = EmbeddingTying::none; });
-  transformer("all_tied", [](auto& c) {
-    c.tie_embeddings = EmbeddingTying::all;
-    c.source_vocab_size = c.vocab_size;
-  });
-  transformer("modern", [](auto& c) {
-    c.block.norm = RmsNormConfig{};
-    c.block.attention = {.num_heads = 4, .num_kv_heads = 2, .bias = true, .qk_norm = true};
-    c.block.feed_forward = GatedFeedForwardConfig{};
-  });
-  const auto rnn = [&](const std::string& name, auto change) {
-    RnnSeq2SeqConfig config = tiny_rnn();
-    change(config);
-    all.push_back({"rnn_" + name, config});
-  };
-  for (const RecurrentCell cell : {RecurrentCell::tanh, RecurrentCell::lstm, RecurrentCell::gru})
-    rnn("bahdanau_" + std::string(enum_name(cell)), [&](auto& c) {
-      c.cell = cell;
-      c.encoder_layers = c.decoder_layers = 2;
-    });
-  const auto after = [](SourceAttentionConfig attention, bool feeding) {
-    return [=](RnnSeq2SeqConfig& c) {
-      c.attention = attention;
-      c.attend = AttendOrder::after;
-      c.input_feeding = feeding;
-      c.readout = Readout::attentional;
-    };
-  };
-  rnn("dot_fed", after(DotAttentionConfig{}, true));
-  rnn("dot", after(DotAttentionConfig{}, false));
-  rnn("general_fed", after(GeneralAttentionConfig{}, true));
-  rnn("scaled_dot", after(ScaledDotAttentionConfig{}, false));
-  rnn("bahdanau_after", after(BahdanauAttentionConfig{.d_attention = 5}, false));
-  rnn("before_state", [](auto& c) { c.readout = Readout::state; });
-  rnn("before_unfed", [](auto& c) { c.input_feeding = false; });
-  rnn("cho", [](auto& c) {
-    c.attention = NoSourceAttentionConfig{};
-    c.tie_embeddings = EmbeddingTying::target;
-  });
-  rnn("sutskever", [](auto& c) {
-    c.attention = NoSourceAttentionConfig{};
-    c.cell = RecurrentCell::lstm;
-    c.bidirectional = false;
-    c.d_encoder = 0;
-    c.encoder_layers = c.decoder_layers = 2;
-    c.input_feeding = false;
-    c.readout = Readout::state;
-    c.bridge = Bridge::copy;
-  });
-  rnn("maxout", [](auto& c) { c.readout = Readout::maxout; });
-  rnn("zero", [](auto& c) { c.bridge = Bridge::zero; });
-  return all;
-}
-
-class EverySeq2Seq : public ::testing::TestWithParam<Case> {
+class EverySeq2Seq : public ::testing::TestWithParam<testing::Seq2SeqVariant> {
  protected:
   void SetUp() override {
     model_ = build(GetParam().config);
@@ -366,7 +273,7 @@ TEST_P(EverySeq2Seq, LearnsABatchByHeart) {
   EXPECT_LT(loss, 0.3);
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, EverySeq2Seq, ::testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Variants, EverySeq2Seq, ::testing::ValuesIn(testing::seq2seq_variants()),
                          [](const auto& info) { return info.param.name; });
 
 // ---- against PyTorch -------------------------------------------------------------------------
@@ -392,7 +299,7 @@ std::string our_name(std::string name) {
 // Bahdanau et al. 2015, appendix A.2.2: t_j = max(t~_(2j-1), t~_(2j)), from the state, the context
 // and the token that was read.
 TEST(RnnReadout, MaxoutTakesTheLargerOfTwoNeighbours) {
-  RnnSeq2SeqConfig config = tiny_rnn();
+  RnnSeq2SeqConfig config = testing::tiny_rnn();
   config.attention = NoSourceAttentionConfig{};  // the context is the source's one vector
   config.readout = Readout::maxout;
   torch::manual_seed(1);
@@ -526,7 +433,7 @@ TEST(Seq2SeqPresets, HaveNamesOfTheirOwnAndHold) {
 
 TEST(Seq2SeqConfigs, SayWhatDoesNotFit) {
   const auto problem = [](auto change) {
-    RnnSeq2SeqConfig config = tiny_rnn();
+    RnnSeq2SeqConfig config = testing::tiny_rnn();
     change(config);
     return config.check();
   };
@@ -556,26 +463,26 @@ TEST(Seq2SeqConfigs, SayWhatDoesNotFit) {
                        }),
                        "set readout to \"attentional\""));
   EXPECT_TRUE(contains(problem([](auto& c) { c.bridge = Bridge::copy; }), "bridge \"copy\""));
-  TransformerConfig transformer = tiny_transformer();
+  TransformerConfig transformer = testing::tiny_transformer();
   transformer.tie_embeddings = EmbeddingTying::all;
   EXPECT_TRUE(contains(transformer.check(), "needs one vocabulary"));
   EXPECT_THROW(make_seq2seq(transformer), ConfigError);
-  transformer = tiny_transformer();
+  transformer = testing::tiny_transformer();
   transformer.source_vocab_size = 0;
   EXPECT_THROW(make_seq2seq(transformer), ConfigError);
-  EXPECT_THROW(make_causal_lm(tiny_transformer()), ConfigError);
+  EXPECT_THROW(make_causal_lm(testing::tiny_transformer()), ConfigError);
   EXPECT_THROW(make_seq2seq(GptConfig::preset("gpt2"), Parameters::allocated), ConfigError);
-  ModelConfig fitted = tiny_transformer();
+  ModelConfig fitted = testing::tiny_transformer();
   EXPECT_THROW(fit_to_vocabulary(fitted, kVocab, kSourceVocab + 1), ConfigError);
-  EXPECT_EQ(width_of(tiny_transformer()), 16);
-  EXPECT_EQ(width_of(tiny_rnn()), 12);
+  EXPECT_EQ(width_of(testing::tiny_transformer()), 16);
+  EXPECT_EQ(width_of(testing::tiny_rnn()), 12);
 }
 
 TEST(Seq2SeqModels, DropoutHasNoReplicas) {
-  TransformerConfig transformer = tiny_transformer();
+  TransformerConfig transformer = testing::tiny_transformer();
   transformer.dropout.residual = 0.1;
   EXPECT_EQ(build(transformer)->replica(), nullptr);
-  RnnSeq2SeqConfig rnn = tiny_rnn();
+  RnnSeq2SeqConfig rnn = testing::tiny_rnn();
   rnn.dropout.output = 0.1;
   EXPECT_EQ(build(rnn)->replica(), nullptr);
 }
