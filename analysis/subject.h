@@ -10,12 +10,6 @@
 
 namespace zoo {
 
-/// The format of a model's parameters; float32 if it has none.
-inline torch::Dtype dtype_of(const torch::nn::Module& model) {
-  const std::vector<Tensor> parameters = model.parameters();
-  return parameters.empty() ? torch::kFloat32 : parameters.front().scalar_type();
-}
-
 /// What a model says: for each sample a table (N, C), float32 on the CPU, of the logits at its N
 /// real places; some heads give a second one. Without a head: vectors.
 using Tables = std::vector<Tensor>;

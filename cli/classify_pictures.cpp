@@ -117,9 +117,8 @@ void ClassifyPictures::run(const std::string& model, const std::string& labels_f
     out() << '\n';
     if (!rollout.empty()) {
       const Tensor input = picture.input.unsqueeze(0);  // (1, X, Y, Z)
-      const torch::Device device = device_of(*opened.model);
-      const torch::Dtype dtype = opened.model->parameters().front().scalar_type();
-      const Tensor relevance = patch_relevance(*opened.model, input.to(device, dtype))[0];
+      const Tensor relevance = patch_relevance(
+          *opened.model, input.to(device_of(*opened.model), dtype_of(*opened.model)))[0];
       write_file(heat_folder / utf8_path(heat_name(name)),
                  encode_png(heat_picture(picture.input, opened.input,
                                          relevance.to(torch::kCPU, torch::kFloat32))));

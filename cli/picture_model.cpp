@@ -125,7 +125,7 @@ void see_pictures(const PictureModel& opened, const ImageSet& set,
   });
   const torch::InferenceMode inference;
   const torch::Device device = device_of(*opened.model);
-  const torch::Dtype dtype = opened.model->parameters().front().scalar_type();
+  const torch::Dtype dtype = dtype_of(*opened.model);
   for (int64_t start = 0; start < size; start += batch_size) {
     Read made = loader.take(start);
     Tensor probabilities;  // (B, C)

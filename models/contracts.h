@@ -16,6 +16,12 @@ inline torch::Device device_of(const torch::nn::Module& model) {
   return parameters.empty() ? torch::Device(torch::kCPU) : parameters.front().device();
 }
 
+/// The format of a model's parameters; float32 if it has none.
+inline torch::Dtype dtype_of(const torch::nn::Module& model) {
+  const std::vector<Tensor> parameters = model.parameters();
+  return parameters.empty() ? torch::kFloat32 : parameters.front().scalar_type();
+}
+
 /// What a decoder remembers of the tokens it has read: a KV cache, a recurrent state.
 class DecodeState {
  public:

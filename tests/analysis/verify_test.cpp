@@ -366,6 +366,7 @@ class WrongImageEncoder final : public ImageEncoder {
   Tensor logits(const Tensor& hidden) override { return inner_->logits(hidden); }
   const std::vector<std::string>& labels() const override { return inner_->labels(); }
   ImageShape image_shape() const override { return inner_->image_shape(); }
+  const ImageInputConfig& input() const override { return inner_->input(); }
 
  private:
   std::shared_ptr<ImageEncoder> inner_;
