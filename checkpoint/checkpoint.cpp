@@ -176,6 +176,14 @@ void untie_if_output_differs(ModelConfig& config, const WeightFiles& files,
   if (!at::equal(files.tensor(embedding), files.tensor(output))) *tying_of(config) = false;
 }
 
+/// Whether a tensor is the tied embedding once more, as older files and other tools write it.
+bool repeats_embedding(const WeightFiles& files, const HfFamily& family, const std::string& name) {
+  if (std::find(family.copies.begin(), family.copies.end(), name) == family.copies.end())
+    return false;
+  const std::string embedding = name_in_files(files, &family, family.embedding);
+  return !embedding.empty() && at::equal(files.tensor(embedding), files.tensor(name));
+}
+
 /// One parameter and the tensors it is made of.
 struct Assignment {
   Tensor parameter;
@@ -247,7 +255,8 @@ std::vector<Assignment> match_weights(torch::nn::Module& model, const ModelConfi
                                          [&](auto ending) { return name.ends_with(ending); });
     const bool tied_copy = family != nullptr && ties_embeddings(config) &&
                            name == name_in_files(files, family, family->output);
-    if (!buffer && !tied_copy) not_used.push_back(name);
+    const bool copy = family != nullptr && repeats_embedding(files, *family, name);
+    if (!buffer && !tied_copy && !copy) not_used.push_back(name);
   }
 
   std::vector<std::string> problems;
@@ -285,30 +294,77 @@ void transfer(const std::vector<Assignment>& assignments, Transfer how, torch::D
   });
 }
 
+// ---- writing ---------------------------------------------------------------------------------
+
+/// @throws NumericError if finite numbers would become infinite
+Tensor in_dtype(const std::string& name, const Tensor& tensor, torch::Dtype dtype) {
+  const Tensor converted = tensor.to(dtype);
+  if (dtype == torch::kFloat16 && !converted.isfinite().all().item<bool>() &&
+      tensor.isfinite().all().item<bool>())
+    throw NumericError(cat(name, ": holds ", tensor.abs().max().item<double>(),
+                           ", but float16 ends at 65504; choose bfloat16 or float32"));
+  return converted;
+}
+
+/// The tensors of a model under the names of its family, or under ours.
+std::vector<LazyTensor> tensors_to_write(const torch::nn::Module& model, const ModelConfig& config,
+                                         const HfFamily* family,
+                                         std::optional<torch::Dtype> format) {
+  std::vector<LazyTensor> tensors;
+  const auto add = [&](const std::string& name, const Tensor& tensor) {
+    const torch::Dtype dtype = format.value_or(tensor.scalar_type());
+    tensors.push_back({name, dtype, tensor.sizes().vec(),
+                       [name, tensor, dtype] { return in_dtype(name, tensor, dtype); }});
+  };
+  const auto parameters = model.named_parameters();
+  for (const HfWeight& weight : weight_table(model, config, family)) {
+    const Tensor* parameter = parameters.find(weight.ours);
+    if (parameter == nullptr) {
+      // A bias that Hugging Face's model has and ours lacks: one 0 for each row of its matrix.
+      const Tensor zero = torch::zeros({1}, parameters.begin()->value().options());
+      for (size_t i = 0; i < weight.theirs.size(); ++i) {
+        std::vector<int64_t> shape = weight.shape;
+        if (shape.empty() && !weight.rows.empty()) shape = {weight.rows[i]};
+        if (shape.empty())
+          shape = {parameters[weight.ours.substr(0, weight.ours.rfind('.')) + ".weight"].size(0)};
+        add(weight.theirs[i], zero.detach().expand(shape));
+      }
+      continue;
+    }
+    int64_t row = 0;
+    for (size_t i = 0; i < weight.theirs.size(); ++i) {
+      const int64_t rows = weight.rows.empty() ? parameter->size(0) : weight.rows[i];
+      const Tensor part = parameter->detach().narrow(0, row, rows);
+      add(weight.theirs[i], weight.transposed      ? part.t()
+                            : weight.shape.empty() ? part
+                                                   : part.reshape(weight.shape));
+      row += rows;
+    }
+  }
+  return tensors;
+}
+
 // ---- tokenizer -------------------------------------------------------------------------------
 
-/// The folder in a checkpoint for the sources' tokenizer.
-constexpr const char* kSourceTokenizer = "source_tokenizer";
-
 /// @param model_vocab_size of the model, for that side
-std::shared_ptr<Tokenizer> open_tokenizer(const fs::path& folder, int64_t model_vocab_size) {
-  if (!fs::is_directory(folder) || !holds_tokenizer(folder)) return nullptr;
-  std::shared_ptr<Tokenizer> tokenizer = load_tokenizer(folder);
+std::shared_ptr<Tokenizer> open_tokenizer(const fs::path& path, int64_t model_vocab_size) {
+  std::shared_ptr<Tokenizer> tokenizer = load_tokenizer(path);
   if (tokenizer->vocab_size() > model_vocab_size)
-    throw DataError(cat(utf8(folder), ": the tokenizer has ", tokenizer->vocab_size(),
+    throw DataError(cat(utf8(path), ": the tokenizer has ", tokenizer->vocab_size(),
                         " tokens, the model only ", model_vocab_size,
                         "; they do not belong together"));
   return tokenizer;
 }
 
 void open_tokenizers(LoadedModel& loaded) {
+  if (!holds_tokenizer(loaded.folder)) return;
   std::visit(
       [&](const auto& model) {
         if constexpr (requires { model.vocab_size; })
           loaded.tokenizer = open_tokenizer(loaded.folder, model.vocab_size);
         if constexpr (requires { model.source_vocab_size; })
-          loaded.source_tokenizer =
-              open_tokenizer(loaded.folder / kSourceTokenizer, model.source_vocab_size);
+          if (const fs::path source = source_tokenizer_in(loaded.folder); !source.empty())
+            loaded.source_tokenizer = open_tokenizer(source, model.source_vocab_size);
       },
       loaded.config);
   if (loaded.source_tokenizer == nullptr) loaded.source_tokenizer = loaded.tokenizer;
@@ -368,6 +424,9 @@ LoadedModel load_model(const fs::path& path, const LoadOptions& options) {
     const Json generation = read_json_file(file);
     loaded.generation = generation_from_hf(generation, utf8(file) + "#");
     read_special_ids(generation, loaded.special_ids, utf8(file) + "#");
+  } else if (found.hf.contains("is_encoder_decoder") && found.hf["is_encoder_decoder"] == true) {
+    // Translation models of before generation_config.json.
+    loaded.generation = generation_from_hf(found.hf, utf8(loaded.folder / "config.json") + "#");
   }
   if (!options.weights) return loaded;
 
@@ -435,15 +494,16 @@ std::vector<std::string> load_body(torch::nn::Module& model, const ModelConfig& 
   return left;
 }
 
-void save_model(const fs::path& folder, const torch::nn::Module& model, const ModelConfig& config,
-                const Tokenizer* tokenizer, const GenerationOptions& generation,
-                const Json& project, const Tokenizer* source_tokenizer) {
+void save_network(const fs::path& folder, const torch::nn::Module& model, const ModelConfig& config,
+                  const SpecialIds& ids, const WeightFormat& format) {
   const HfFamily* family = hf_family_for(config);
+  const auto tensors = tensors_to_write(model, config, family, format.dtype);
   Json hf;
   if (family != nullptr) {
     hf["model_type"] = family->model_type;
     hf["architectures"] = Json::array({std::string(family->architecture)});
     hf.update(*family->write_config(config));
+    hf["dtype"] = dtype_name(tensors.front().dtype);
   } else {
     hf["model_type"] = kOwnType + std::string(model_type(config));
     hf["comment"] =
@@ -451,35 +511,17 @@ void save_model(const fs::path& folder, const torch::nn::Module& model, const Mo
         "folder; "
         "the config is in zoo.json, the weights have transformer-zoo's names.";
   }
-  const SpecialIds ids = tokenizer == nullptr ? SpecialIds{} : tokenizer->special_ids();
   write_special_ids(ids, hf);
   write_json_file(folder / "config.json", hf);
+  write_weight_files(folder, tensors, format.max_file_bytes);
+}
 
-  NamedTensors tensors;
-  const auto parameters = model.named_parameters();
-  for (const HfWeight& weight : weight_table(model, config, family)) {
-    const Tensor* parameter = parameters.find(weight.ours);
-    if (parameter == nullptr) {
-      // A bias that Hugging Face's model has and ours lacks: one 0 for each row of its matrix.
-      const std::string matrix = weight.ours.substr(0, weight.ours.rfind('.')) + ".weight";
-      const Tensor& like = parameters[matrix];
-      tensors.emplace_back(weight.theirs[0],
-                           torch::zeros({like.size(0)}, like.options().requires_grad(false)));
-      continue;
-    }
-    int64_t row = 0;
-    for (size_t i = 0; i < weight.theirs.size(); ++i) {
-      const int64_t rows = weight.rows.empty() ? parameter->size(0) : weight.rows[i];
-      const Tensor part = parameter->narrow(0, row, rows);
-      tensors.emplace_back(weight.theirs[i], weight.transposed      ? part.t()
-                                             : weight.shape.empty() ? part
-                                                                    : part.reshape(weight.shape));
-      row += rows;
-    }
-  }
-  // Hugging Face's loader asks for this key.
-  write_safetensors(folder / "model.safetensors", tensors, {{"format", "pt"}});
-
+void save_model(const fs::path& folder, const torch::nn::Module& model, const ModelConfig& config,
+                const Tokenizer* tokenizer, const GenerationOptions& generation,
+                const Json& project, const Tokenizer* source_tokenizer) {
+  SpecialIds ids = tokenizer == nullptr ? SpecialIds{} : tokenizer->special_ids();
+  if (dynamic_cast<const Seq2Seq*>(&model) != nullptr) ids.start = ids.decoder_start();
+  save_network(folder, model, config, ids);
   const bool is_encoder = dynamic_cast<const TextEncoder*>(&model) != nullptr ||
                           dynamic_cast<const ImageEncoder*>(&model) != nullptr;
   if (!is_encoder) {
@@ -492,11 +534,7 @@ void save_model(const fs::path& folder, const torch::nn::Module& model, const Mo
   write_zoo_json(folder, sections);
   write_sentence_pooling(folder, config);
   write_image_input(folder, config);
-  if (tokenizer != nullptr) tokenizer->save(folder);
-  if (source_tokenizer != nullptr && source_tokenizer != tokenizer) {
-    fs::create_directory(folder / kSourceTokenizer);
-    source_tokenizer->save(folder / kSourceTokenizer);
-  }
+  if (tokenizer != nullptr) save_tokenizers(folder, *tokenizer, source_tokenizer);
 }
 
 }  // namespace zoo

@@ -84,6 +84,17 @@ void save_model(const fs::path& folder, const torch::nn::Module& model, const Mo
                 const Tokenizer* tokenizer, const GenerationOptions& generation,
                 const Json& project, const Tokenizer* source_tokenizer = nullptr);
 
+/// How weights are written.
+struct WeightFormat {
+  std::optional<torch::Dtype> dtype;   ///< unset: that of the parameters
+  int64_t max_file_bytes = INT64_MAX;  ///< of tensors; more go into several files with an index
+};
+
+/// The part of save_model() that Hugging Face's library makes a model of: config.json and the
+/// weights, one parameter at a time in memory. @param ids for config.json
+void save_network(const fs::path& folder, const torch::nn::Module& model, const ModelConfig& config,
+                  const SpecialIds& ids, const WeightFormat& format = {});
+
 /// zoo.json of a run or checkpoint folder: the project's config under a format version.
 void write_zoo_json(const fs::path& folder, const Json& project);
 /// @throws DataError if there is none, FormatError if it was written by a newer version

@@ -166,6 +166,7 @@ void read_special_ids(const Json& json, SpecialIds& ids, const std::string& wher
   read("bos_token_id", ids.bos);
   read("eos_token_id", ids.eos);
   read("pad_token_id", ids.pad);
+  read("decoder_start_token_id", ids.start);
 }
 
 void write_special_ids(const SpecialIds& ids, Json& json) {
@@ -175,6 +176,7 @@ void write_special_ids(const SpecialIds& ids, Json& json) {
   write("bos_token_id", ids.bos);
   write("eos_token_id", ids.eos);
   write("pad_token_id", ids.pad);
+  if (ids.start) write("decoder_start_token_id", ids.start);
 }
 
 }  // namespace zoo

@@ -19,12 +19,13 @@ GenerationOptions generation_from_hf(const Json& json, const std::string& where)
 /// left out, except where the defaults of the two sides differ.
 Json generation_to_hf(const GenerationOptions& options);
 
-/// bos_token_id, eos_token_id and pad_token_id, as config.json and generation_config.json have
-/// them; of a list of end tokens the first. What the file sets replaces what `ids` holds.
+/// bos_token_id, eos_token_id, pad_token_id and decoder_start_token_id, as config.json and
+/// generation_config.json have them; of a list of end tokens the first. What the file sets replaces
+/// what `ids` holds.
 void read_special_ids(const Json& json, SpecialIds& ids, const std::string& where);
 
-/// Sets the three keys, null where there is no such token: Hugging Face's own defaults would name
-/// tokens of another vocabulary.
+/// Sets the keys, null where there is no such token: Hugging Face's own defaults would name tokens
+/// of another vocabulary. decoder_start_token_id is set only where there is one.
 void write_special_ids(const SpecialIds& ids, Json& json);
 
 }  // namespace zoo

@@ -1,15 +1,19 @@
 #include "checkpoint/hugging_face.h"
 
+#include <algorithm>
 #include <array>
+#include <functional>
 
+#include "core/config.h"
 #include "core/error.h"
 #include "core/text.h"
 
 namespace zoo {
 
 const std::vector<HfFamily>& hf_families() {
-  static const std::vector<HfFamily> families = {hf_gpt2(), hf_llama(),      hf_qwen3(),
-                                                 hf_bert(), hf_distilbert(), hf_vit()};
+  static const std::vector<HfFamily> families = {hf_gpt2(),     hf_llama(),      hf_qwen3(),
+                                                 hf_bert(),     hf_distilbert(), hf_vit(),
+                                                 hf_timm_vit(), hf_marian()};
   return families;
 }
 
@@ -23,7 +27,9 @@ const HfFamily& hf_family_of(const Json& config, const std::string& where) {
   const std::string type = text("model_type"), architecture = text("architectures");
   std::vector<std::string> known;
   for (const HfFamily& family : hf_families()) {
-    if (type == family.model_type || (type.empty() && architecture == family.architecture))
+    if (family.owns != nullptr
+            ? family.owns(config)
+            : type == family.model_type || (type.empty() && architecture == family.architecture))
       return family;
     known.emplace_back(family.model_type);
   }
@@ -36,6 +42,78 @@ const HfFamily* hf_family_for(const ModelConfig& config) {
   for (const HfFamily& family : hf_families())
     if (family.write_config(config)) return &family;
   return nullptr;
+}
+
+namespace {
+
+/// Puts the values of `ours` into `json`, a config that a family has, as far as `fits` stays true.
+/// @param misfits gets the places of those that do not fit: "model.block.norm (found …, needed …)"
+void put_back(Json& whole, Json::json_pointer place, const Json& ours,
+              const std::function<bool()>& fits, std::vector<std::string>* misfits) {
+  for (const auto& [key, value] : ours.items()) {
+    const Json::json_pointer here = place / key;
+    const Json theirs = whole.contains(here) ? whole[here] : Json();
+    if (theirs == value) continue;
+    whole[here] = value;
+    if (fits()) continue;
+    whole[here] = theirs;
+    const bool same_variant = theirs.is_object() && value.is_object() &&
+                              theirs.value("type", Json()) == value.value("type", Json());
+    if (same_variant) {
+      put_back(whole, here, value, fits, misfits);
+    } else if (misfits != nullptr) {
+      std::string path = here.to_string();
+      std::replace(path.begin(), path.end(), '/', '.');
+      misfits->push_back(
+          cat("model", path, " (found ", value.dump(), ", needed ", theirs.dump(), ")"));
+    }
+  }
+}
+
+/// The keys of `config` that keep `family` from holding it; nothing if it is of another kind.
+std::optional<std::vector<std::string>> misfits_of(const HfFamily& family,
+                                                   const ModelConfig& config) {
+  // The family's config with its own defaults, which it holds by definition.
+  Json json = {{"model_type", family.model_type},
+               {"architectures", Json::array({std::string(family.architecture)})}};
+  const ModelConfig defaults = family.read_config(json, "");
+  if (defaults.index() != config.index()) return std::nullopt;
+  Json changed = config_to_json(defaults);
+  const Json ours = config_to_json(config);
+  const auto fits = [&] {
+    try {
+      ModelConfig candidate;
+      read_config(changed, candidate, "");
+      return family.write_config(candidate).has_value();
+    } catch (const ConfigError&) {
+      return false;  // a size that another, not put back yet, must suit
+    }
+  };
+  std::vector<std::string> misfits;
+  for (std::string before; before != changed.dump();) {
+    before = changed.dump();
+    put_back(changed, Json::json_pointer(), ours, fits, nullptr);
+  }
+  put_back(changed, Json::json_pointer(), ours, fits, &misfits);
+  return misfits;
+}
+
+}  // namespace
+
+std::string why_no_hf_family(const ModelConfig& config) {
+  std::string nearest_type;
+  std::optional<std::vector<std::string>> fewest;
+  for (const HfFamily& family : hf_families()) {
+    if (family.owns != nullptr) continue;  // only read
+    const auto misfits = misfits_of(family, config);
+    if (!misfits || (fewest && fewest->size() <= misfits->size())) continue;
+    nearest_type = family.model_type;
+    fewest = misfits;
+  }
+  if (!fewest)
+    return cat("Hugging Face's library has no model of the kind \"", model_type(config), "\"");
+  return cat("no model of Hugging Face's library has this shape; the nearest, ", nearest_type,
+             ", differs in ", join(*fewest, ", "));
 }
 
 void refuse_quantised(const Json& json, const std::string& where) {

@@ -38,6 +38,10 @@ struct HfFamily {
   std::vector<HfWeight> (*weights)(const ModelConfig& config);
   /// Endings of names, and what older files have in their place.
   std::vector<std::pair<std::string_view, std::string_view>> old_endings = {};
+  /// Names under which a file may hold `embedding` once more, where the config ties them.
+  std::vector<std::string_view> copies = {};
+  /// Where config.json has no model_type: whether it is of this family.
+  bool (*owns)(const Json& json) = nullptr;
 };
 
 const std::vector<HfFamily>& hf_families();
@@ -45,6 +49,9 @@ const std::vector<HfFamily>& hf_families();
 const HfFamily& hf_family_of(const Json& config, const std::string& where);
 /// The family that can hold a model of ours, or null.
 const HfFamily* hf_family_for(const ModelConfig& config);
+/// Why there is none: the keys of the config that the nearest family has otherwise, with the values
+/// found and needed.
+std::string why_no_hf_family(const ModelConfig& config);
 
 const HfFamily& hf_gpt2();
 const HfFamily& hf_llama();
@@ -52,6 +59,8 @@ const HfFamily& hf_qwen3();
 const HfFamily& hf_bert();
 const HfFamily& hf_distilbert();
 const HfFamily& hf_vit();
+const HfFamily& hf_timm_vit();
+const HfFamily& hf_marian();
 
 /// @throws DataError unless `holds`, saying what the key may be
 void refuse_unless(bool holds, const std::string& where, const char* key, const char* allowed);

@@ -20,14 +20,15 @@ static_assert(std::endian::native == std::endian::little,
 struct Element {
   std::string_view name;  ///< in the header
   torch::Dtype dtype;
-  size_t size;  ///< in bytes
+  size_t size;              ///< in bytes
+  std::string_view python;  ///< its name in Python
 };
 constexpr std::array kElements = {
-    Element{"F64", torch::kFloat64, 8}, Element{"F32", torch::kFloat32, 4},
-    Element{"F16", torch::kFloat16, 2}, Element{"BF16", torch::kBFloat16, 2},
-    Element{"I64", torch::kInt64, 8},   Element{"I32", torch::kInt32, 4},
-    Element{"I16", torch::kInt16, 2},   Element{"I8", torch::kInt8, 1},
-    Element{"U8", torch::kUInt8, 1},    Element{"BOOL", torch::kBool, 1}};
+    Element{"F64", torch::kFloat64, 8, "float64"}, Element{"F32", torch::kFloat32, 4, "float32"},
+    Element{"F16", torch::kFloat16, 2, "float16"}, Element{"BF16", torch::kBFloat16, 2, "bfloat16"},
+    Element{"I64", torch::kInt64, 8, "int64"},     Element{"I32", torch::kInt32, 4, "int32"},
+    Element{"I16", torch::kInt16, 2, "int16"},     Element{"I8", torch::kInt8, 1, "int8"},
+    Element{"U8", torch::kUInt8, 1, "uint8"},      Element{"BOOL", torch::kBool, 1, "bool"}};
 
 std::string known_dtypes() {
   std::vector<std::string> names;
@@ -225,6 +226,12 @@ std::string quoted(const nlohmann::json& json) {
 }
 
 }  // namespace
+
+std::string dtype_name(torch::Dtype dtype) {
+  for (const Element& element : kElements)
+    if (element.dtype == dtype) return std::string(element.python);
+  return c10::toString(dtype);
+}
 
 SafetensorsFile::SafetensorsFile(const fs::path& path)
     : path_(path), file_(std::make_shared<const MappedFile>(path, MapAccess::copy_on_write)) {

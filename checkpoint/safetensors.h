@@ -15,6 +15,9 @@
 
 namespace zoo {
 
+/// "float32": the name that Python and our flags use, not LibTorch's "Float".
+std::string dtype_name(torch::Dtype dtype);
+
 struct TensorInfo {
   torch::Dtype dtype = torch::kFloat32;
   std::vector<int64_t> shape;

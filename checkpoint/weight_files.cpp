@@ -89,4 +89,47 @@ Tensor WeightFiles::tensor(const std::string& name) const {
   return files_.at(file_of_.at(name)).tensor(name);
 }
 
+torch::Dtype WeightFiles::dtype() const {
+  std::optional<torch::Dtype> widest;
+  for (const auto& [name, file] : file_of_)
+    if (const torch::Dtype dtype = info(name).dtype; c10::isFloatingType(dtype))
+      widest = widest ? c10::promoteTypes(*widest, dtype) : dtype;
+  return widest.value_or(torch::kFloat32);
+}
+
+void write_weight_files(const fs::path& folder, const std::vector<LazyTensor>& tensors,
+                        int64_t max_file_bytes) {
+  // Hugging Face's loader asks for this key.
+  const std::map<std::string, std::string> metadata = {{"format", "pt"}};
+  std::vector<std::vector<LazyTensor>> files(1);
+  int64_t total = 0, in_file = 0;
+  for (const LazyTensor& tensor : tensors) {
+    auto bytes = static_cast<int64_t>(c10::elementSize(tensor.dtype));
+    for (const int64_t size : tensor.shape) bytes *= size;
+    if (in_file + bytes > max_file_bytes && !files.back().empty()) {
+      files.emplace_back();
+      in_file = 0;
+    }
+    files.back().push_back(tensor);
+    in_file += bytes;
+    total += bytes;
+  }
+  if (files.size() == 1) {
+    stream_safetensors(folder / kSingle, tensors, metadata);
+    return;
+  }
+  const auto numbered = [](size_t number) {
+    const std::string digits = std::to_string(number);
+    return std::string(5 - std::min<size_t>(5, digits.size()), '0') + digits;
+  };
+  Json index = {{"metadata", {{"total_size", total}}}};
+  for (size_t i = 0; i < files.size(); ++i) {
+    const std::string name =
+        cat("model-", numbered(i + 1), "-of-", numbered(files.size()), ".safetensors");
+    stream_safetensors(folder / name, files[i], metadata);
+    for (const LazyTensor& tensor : files[i]) index["weight_map"][tensor.name] = name;
+  }
+  write_json_file(folder / kIndex, index);
+}
+
 }  // namespace zoo

@@ -84,6 +84,7 @@ Command tokenize_command();
 Command detokenize_command();
 Command train_tokenizer_command();
 Command average_command();
+Command convert_command();
 Command inspect_command();
 Command verify_command();
 Command config_command();

@@ -99,6 +99,8 @@ void Flags::example(const std::string& purpose, const std::string& command_line)
   examples_.emplace_back(purpose, command_line);
 }
 
+bool Flags::has(const std::string& name) const { return app_.get_option_no_throw(name) != nullptr; }
+
 void Flags::flag(const std::string& names, bool& value, const std::string& help) {
   app_.add_flag_function(
           names, [&value](std::int64_t count) { value = count > 0; }, help)

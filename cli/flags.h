@@ -35,6 +35,9 @@ class Flags {
   /// that it finds.
   void example(const std::string& purpose, const std::string& command_line);
 
+  /// Whether a flag of this name is declared.
+  bool has(const std::string& name) const;
+
   void flag(const std::string& names, bool& value, const std::string& help);
   /// A switch whose absence means something else than "off".
   void flag(const std::string& names, std::optional<bool>& value, const std::string& help);

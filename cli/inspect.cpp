@@ -23,17 +23,6 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return "(" + join(sizes, ", ") + ")";
 }
 
-/// "float32": the name that Python and our flags use, not LibTorch's "Float".
-std::string dtype_name(torch::Dtype dtype) {
-  static const std::map<torch::Dtype, std::string> names = {
-      {torch::kFloat64, "float64"},   {torch::kFloat32, "float32"}, {torch::kFloat16, "float16"},
-      {torch::kBFloat16, "bfloat16"}, {torch::kInt64, "int64"},     {torch::kInt32, "int32"},
-      {torch::kInt16, "int16"},       {torch::kInt8, "int8"},       {torch::kUInt8, "uint8"},
-      {torch::kBool, "bool"}};
-  const auto found = names.find(dtype);
-  return found == names.end() ? c10::toString(dtype) : found->second;
-}
-
 std::string type_of(const auto& variant) {
   return std::visit([](const auto& v) { return std::string(v.kType); }, variant);
 }

@@ -55,6 +55,7 @@ void LineTranslator::prepare(const std::string& model, const GlobalOptions& glob
     throw ConfigError("translate: " + problem);
   args_.search.tokenizer = loaded_.tokenizer.get();
   args_.search.eos = loaded_.special_ids.eos;
+  args_.begin = loaded_.special_ids.decoder_start();
   args_.search.num_samples = std::max(num_samples, n_best);
   args_.search.seed = static_cast<uint64_t>(globals.seed);
   args_.max_length_ratio = max_length_ratio_;
@@ -145,7 +146,7 @@ void LineTranslator::translate_some(const std::vector<SourceLine>& lines, const 
 Tensor LineTranslator::attention(const SourceLine& line, const Generation& output) const {
   std::vector<int64_t> target = line.prefix;
   target.insert(target.end(), output.tokens.begin(), output.tokens.end());
-  const Tensor attention = source_attention(*model_, line.source, begin_token(tokenizer()), target);
+  const Tensor attention = source_attention(*model_, line.source, args_.begin.value(), target);
   if (!attention.defined())
     throw ConfigError(
         "--attention, --replace-unk: this model has no attention over its source; leave them out");

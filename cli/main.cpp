@@ -21,7 +21,8 @@ std::vector<Command> all_commands() {
   return {train_command(),    generate_command(),   translate_command(),       eval_command(),
           score_command(),    fill_mask_command(),  classify_command(),        embed_command(),
           tokenize_command(), detokenize_command(), train_tokenizer_command(), data_command(),
-          average_command(),  inspect_command(),    verify_command(),          config_command(),
+          average_command(),  convert_command(),    inspect_command(),         verify_command(),
+          config_command(),
           models_command(),   env_command()};
 }
 
@@ -50,8 +51,9 @@ void declare_globals(Flags& flags, ParsedGlobals& parsed, const Command* command
                "CPU threads; default: OMP_NUM_THREADS, else one for each core");
   flags.number("--seed", options.seed, at_least(-1),
                "seed of everything random; -1: a random one, printed");
-  flags.choice("--dtype", options.dtype, {"float32", "bfloat16"},
-               "number format of the weights in use");
+  if (!flags.has("--dtype"))  // convert has one that means the file's
+    flags.choice("--dtype", options.dtype, {"float32", "bfloat16"},
+                 "number format of the weights in use");
   flags.flag("--deterministic", options.deterministic,
              "refuse operations whose results can vary from run to run");
   flags.choice("--log-level", options.log_level, {"error", "warn", "info", "debug"},

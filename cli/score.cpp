@@ -74,7 +74,8 @@ struct Score {
  private:
   void score_pairs(bool json) {
     const auto model = loaded.as<Seq2Seq>();
-    const int64_t begin = begin_token(*loaded.tokenizer);
+    const auto start = loaded.special_ids.decoder_start();
+    const int64_t begin = start ? *start : begin_token(*loaded.tokenizer);
     LineReader sources(source), targets(target);
     std::vector<LikelihoodPair> pairs;
     std::vector<bool> is_pair;  // of each line; the others are blank

@@ -166,9 +166,7 @@ class Translation {
 }  // namespace
 
 int64_t begin_token(const Tokenizer& tokenizer) {
-  const SpecialIds ids = tokenizer.special_ids();
-  if (ids.bos) return *ids.bos;
-  if (ids.eos) return *ids.eos;
+  if (const auto start = tokenizer.special_ids().decoder_start()) return *start;
   throw ConfigError(cat("translate: the ", tokenizer.type(),
                         " tokenizer of the target has neither a bos nor an eos token, so that no "
                         "translation could begin or end; use one that has"));

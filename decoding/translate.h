@@ -10,7 +10,7 @@ namespace zoo {
 /// What translate() needs beside the options that travel with a model.
 struct TranslateArgs {
   GenerateArgs search;  ///< its tokenizer is the target's; its rows are the sources
-  /// What the decoder reads first; unset: the tokenizer's bos token, else its eos token.
+  /// What the decoder reads first; unset: begin_token() of the tokenizer.
   std::optional<int64_t> begin = {};
   /// Tokens that each translation begins with: one row for each source, or none at all.
   std::vector<std::vector<int64_t>> prefixes = {};
@@ -34,8 +34,8 @@ std::vector<std::vector<Generation>> translate(Seq2Seq& model,
                                                const GenerationOptions& options,
                                                const TranslateArgs& args = {});
 
-/// The token that a decoder reads first: the tokenizer's bos, else its eos.
-/// @throws ConfigError if it has neither
+/// The token that a decoder reads first, as SpecialIds::decoder_start() has it.
+/// @throws ConfigError if the tokenizer has none
 int64_t begin_token(const Tokenizer& tokenizer);
 
 /// How much each target token looked at each source token while it was chosen: the mean over the

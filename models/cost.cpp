@@ -155,6 +155,7 @@ std::vector<ParameterCost> costs(const TransformerConfig& config) {
   if (pre) parameters.norm(block.norm, "decoder_norm", "D", s.d_model);
   if (config.tie_embeddings == EmbeddingTying::none)
     parameters.linear("output", "output", "V", "D", config.vocab_size, s.d_model, false);
+  if (config.output_bias) parameters.add("output", "output_bias", "(V)", {config.vocab_size});
   return parameters.take();
 }
 

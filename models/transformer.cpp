@@ -44,6 +44,8 @@ Transformer::Transformer(const TransformerConfig& config) : config_(config) {
   decoder_norm = norm_at_end("decoder_norm");
   if (config.tie_embeddings == EmbeddingTying::none)
     output = register_module("output", Linear(d_model, config.vocab_size, /*with_bias=*/false));
+  if (config.output_bias)
+    output_bias = register_parameter("output_bias", torch::empty({config.vocab_size}));
 }
 
 /// What the layers share, apart from masks. The bias of a position is in the tables.
@@ -129,7 +131,7 @@ Tensor Transformer::decode(const Encoded& encoded, const Tensor& inputs, const T
 }
 
 Tensor Transformer::logits(const Tensor& hidden) {
-  return output ? output->forward(hidden) : project(hidden, target_embedding->weight, {});
+  return project(hidden, output ? output->weight : target_embedding->weight, output_bias);
 }
 
 std::unique_ptr<DecodeState> Transformer::start(const Encoded& encoded, int64_t capacity) {

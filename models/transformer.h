@@ -53,6 +53,7 @@ class Transformer final : public Seq2Seq {
   torch::nn::ModuleList encoder_blocks, decoder_blocks;  ///< BlockImpl, DecoderBlockImpl
   Norm encoder_norm{nullptr}, decoder_norm{nullptr};     ///< null with post-norm
   Linear output{nullptr};                                ///< D to V, null where it is tied
+  Tensor output_bias;                                    ///< (V), undefined without
 
  private:
   AttentionScope scope_for(const PositionImpl& position, const PositionSpan& span) const;

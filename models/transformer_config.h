@@ -27,6 +27,7 @@ struct TransformerConfig {
   InitConfig init = XavierInitConfig{};
   EmbeddingTying tie_embeddings = EmbeddingTying::all;
   bool scale_embeddings = true;
+  bool output_bias = false;
 
   void fields(auto&& visit) {
     visit("source_vocab_size", source_vocab_size, non_negative(),
@@ -47,6 +48,7 @@ struct TransformerConfig {
           "embedding too, for one vocabulary of both sides (Vaswani et al. 2017, section 3.4)");
     visit("scale_embeddings", scale_embeddings,
           "multiply token embeddings by sqrt(d_model) (Vaswani et al. 2017, section 3.4)");
+    visit("output_bias", output_bias, "add a learned bias to the logits, as Marian does");
   }
   std::string check() const;
 

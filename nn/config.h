@@ -55,13 +55,25 @@ struct LearnedPositionConfig {
   void fields(auto&&) {}
 };
 
+/// Where the sine and the cosine of a wavelength stand in a position's vector.
+enum class SinusoidalLayout { interleaved, halves };
+template <>
+struct EnumNames<SinusoidalLayout> {
+  static constexpr std::array values{std::pair{SinusoidalLayout::interleaved, "interleaved"},
+                                     std::pair{SinusoidalLayout::halves, "halves"}};
+};
+
 struct SinusoidalPositionConfig {
   static constexpr std::string_view kType = "sinusoidal";
   static constexpr std::string_view kAbout =
       "Sines and cosines added to the embedding (Vaswani et al. 2017, section 3.5)";
   double base = 10000;
+  SinusoidalLayout layout = SinusoidalLayout::interleaved;
   void fields(auto&& visit) {
     visit("base", base, positive(), "longest wavelength over 2 pi, in tokens");
+    visit("layout", layout,
+          "interleaved: sine and cosine side by side, as in the paper; halves: all sines, then all "
+          "cosines, as Marian has them");
   }
 };
 

@@ -55,7 +55,7 @@ void init_parameters(torch::nn::Module& root, const InitConfig& config, int64_t 
   for (const auto& module : root.modules()) {
     // What no case below names is a norm's weight or a bias.
     for (auto& item : module->named_parameters(/*recurse=*/false))
-      item.value().fill_(item.key().starts_with("bias") ? 0 : 1);
+      item.value().fill_(item.key().find("bias") == std::string::npos ? 1 : 0);
     std::visit(
         [&](const auto& c) {
           if (auto* linear = module->as<LinearImpl>())

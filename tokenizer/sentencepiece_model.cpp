@@ -1,6 +1,7 @@
 #include "tokenizer/sentencepiece_model.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <unordered_map>
@@ -96,6 +97,33 @@ float to_float(uint64_t bits) {
   return number;
 }
 
+/// Puts a message together (the wire format, proto2).
+class MessageWriter {
+ public:
+  void number(uint64_t field, uint64_t value) {
+    varint(field << 3);
+    varint(value);
+  }
+  void bytes(uint64_t field, std::string_view value) {
+    varint(field << 3 | 2);
+    varint(value.size());
+    message_ += value;
+  }
+  void real(uint64_t field, float value) {
+    varint(field << 3 | 5);
+    const auto word = std::bit_cast<uint32_t>(value);
+    for (int shift = 0; shift < 32; shift += 8) message_ += static_cast<char>(word >> shift & 0xFF);
+  }
+  const std::string& message() const { return message_; }
+
+ private:
+  void varint(uint64_t value) {
+    for (; value >= 0x80; value >>= 7) message_ += static_cast<char>((value & 0x7F) | 0x80);
+    message_ += static_cast<char>(value);
+  }
+  std::string message_;
+};
+
 std::string base64(std::string_view bytes) {
   constexpr std::string_view kDigits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -177,6 +205,33 @@ SentencePieceModelFile read_sentencepiece_model(std::string_view bytes, const st
   if (model.pieces.empty() || std::any_of(model.pieces.begin(), model.pieces.end(), is_empty))
     MessageReader("", where).fail();
   return model;
+}
+
+std::string write_sentencepiece_model(const SentencePieceModelFile& model) {
+  using Model = SentencePieceModelFile;
+  MessageWriter all, trainer, normalizer;
+  bool has_bytes = false;
+  for (const Model::Piece& piece : model.pieces) {
+    MessageWriter one;
+    one.bytes(1, piece.text);
+    one.real(2, piece.score);
+    one.number(3, static_cast<uint64_t>(piece.type));
+    all.bytes(1, one.message());
+    has_bytes |= piece.type == Model::PieceType::byte;
+  }
+  trainer.number(3, static_cast<uint64_t>(model.algorithm));
+  trainer.number(24, model.whitespace_as_suffix ? 1 : 0);
+  trainer.number(35, has_bytes ? 1 : 0);
+  trainer.bytes(44, model.unknown_surface);
+  for (const auto& [field, piece] : {std::pair{46, &model.bos}, {47, &model.eos}, {48, &model.pad}})
+    if (!piece->empty()) trainer.bytes(static_cast<uint64_t>(field), *piece);
+  normalizer.bytes(1, model.normalizer);
+  normalizer.bytes(2, model.charsmap);
+  normalizer.number(3, model.add_dummy_prefix ? 1 : 0);
+  normalizer.number(4, model.remove_extra_whitespaces ? 1 : 0);
+  all.bytes(2, trainer.message());
+  all.bytes(3, normalizer.message());
+  return all.message();
 }
 
 void write_sentencepiece_json(const SentencePieceModelFile& model, std::ostream& out) {

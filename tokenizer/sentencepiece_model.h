@@ -34,10 +34,15 @@ struct SentencePieceModelFile {
   std::string charsmap;    ///< the normaliser's compiled rules
   bool add_dummy_prefix = true;
   bool remove_extra_whitespaces = true;
+  /// The pieces with a role, where they have not their usual names; only written.
+  std::string bos, eos, pad;
 };
 
 /// @throws FormatError if `bytes` are no such message
 SentencePieceModelFile read_sentencepiece_model(std::string_view bytes, const std::string& where);
+
+/// The message that read_sentencepiece_model() reads.
+std::string write_sentencepiece_model(const SentencePieceModelFile& model);
 
 /// The same tokenizer in the form of Hugging Face's tokenizer.json; only for unigram and BPE.
 void write_sentencepiece_json(const SentencePieceModelFile& model, std::ostream& out);

@@ -181,8 +181,13 @@ SentencePieceTokenizer::SentencePieceTokenizer(std::unique_ptr<Model> model)
 SentencePieceTokenizer::~SentencePieceTokenizer() = default;
 
 std::unique_ptr<SentencePieceTokenizer> SentencePieceTokenizer::open(const fs::path& path) {
+  return from_model(read_file(path), path);
+}
+
+std::unique_ptr<SentencePieceTokenizer> SentencePieceTokenizer::from_model(std::string bytes,
+                                                                           const fs::path& where) {
   return std::unique_ptr<SentencePieceTokenizer>(
-      new SentencePieceTokenizer(std::make_unique<Model>(read_file(path), utf8(path))));
+      new SentencePieceTokenizer(std::make_unique<Model>(std::move(bytes), utf8(where))));
 }
 
 std::unique_ptr<SentencePieceTokenizer> SentencePieceTokenizer::train(
@@ -207,8 +212,7 @@ std::unique_ptr<SentencePieceTokenizer> SentencePieceTokenizer::train(
   std::string serialized;
   const auto status = sentencepiece::SentencePieceTrainer::Train(options, &lines, &serialized);
   if (!status.ok()) fail_training(config, std::string(status.message()));
-  return std::unique_ptr<SentencePieceTokenizer>(new SentencePieceTokenizer(
-      std::make_unique<Model>(std::move(serialized), "tokenizer training")));
+  return from_model(std::move(serialized), "tokenizer training");
 }
 
 std::vector<int64_t> SentencePieceTokenizer::encode(std::string_view text,
@@ -219,6 +223,15 @@ std::vector<int64_t> SentencePieceTokenizer::encode(std::string_view text,
       [&](int64_t id) { ids.push_back(id); });
   return ids;
 }
+
+std::vector<std::string> SentencePieceTokenizer::pieces_of(std::string_view text) const {
+  std::vector<std::string> pieces;
+  if (const auto status = model_->processor.Encode(text, &pieces); !status.ok())
+    throw DataError(cat("encode: sentencepiece: ", status.message()));
+  return pieces;
+}
+
+const std::string& SentencePieceTokenizer::model_bytes() const { return model_->bytes; }
 
 /// Pieces joined, "▁" as a blank, byte pieces as their bytes; the blank that encoding put before
 /// the text is taken away again.

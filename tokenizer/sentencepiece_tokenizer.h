@@ -13,6 +13,9 @@ class SentencePieceTokenizer final : public Tokenizer {
  public:
   /// @throws FormatError if the file is no SentencePiece model
   static std::unique_ptr<SentencePieceTokenizer> open(const fs::path& path);
+  /// The same from the file's content. @param where names it in messages
+  static std::unique_ptr<SentencePieceTokenizer> from_model(std::string bytes,
+                                                            const fs::path& where);
   /// Trains on the lines of some text files; the same text gives the same model.
   /// @throws DataError if the text cannot fill vocab_size or has more characters than it
   static std::unique_ptr<SentencePieceTokenizer> train(const SentencePieceTokenizerConfig& config,
@@ -32,6 +35,9 @@ class SentencePieceTokenizer final : public Tokenizer {
   bool is_special(int64_t id) const override;
   bool continues_word(int64_t id) const override;
   std::string_view type() const override { return SentencePieceTokenizerConfig::kType; }
+  /// The text in pieces, those that the model does not know as they stand in the text.
+  std::vector<std::string> pieces_of(std::string_view text) const;
+  const std::string& model_bytes() const;  ///< the .model file
   /// Writes spm.model, which sentencepiece reads, and for Hugging Face the same as tokenizer.json
   /// with tokenizer_config.json (unigram and BPE models; there is no such form of the other kinds).
   void save(const fs::path& folder) const override;

@@ -8,6 +8,8 @@
 #include "tokenizer/bpe_trainer.h"
 #include "tokenizer/char_tokenizer.h"
 #include "tokenizer/hf_json.h"
+#include "tokenizer/marian_tokenizer.h"
+#include "tokenizer/sentencepiece_json.h"
 #include "tokenizer/sentencepiece_tokenizer.h"
 #include "tokenizer/wordpiece_tokenizer.h"
 #include "tokenizer/wordpiece_trainer.h"
@@ -25,14 +27,16 @@ std::unique_ptr<Tokenizer> open_tokenizer_json(const fs::path& path) {
     if (model.contains("merges")) type = "BPE";
     if (model.contains("type") && model["type"].is_string()) type = model["type"];
   }
+  if (type == "Unigram" || (type == "BPE" && marks_blanks(json)))
+    return SentencePieceTokenizer::from_model(sentencepiece_model_from_json(json, path), path);
   if (type == "BPE") return std::make_unique<BpeTokenizer>(bpe_model_from_json(json, path));
   if (type == "WordPiece")
     return std::make_unique<WordPieceTokenizer>(wordpiece_model_from_json(json, path));
   if (type == "WordLevel") return CharTokenizer::from_json(json, path);
   throw DataError(cat(
       utf8(path), "#/model/type: found ", type.empty() ? "no tokenizer model" : "\"" + type + "\"",
-      "; read are \"BPE\" (byte-level, as GPT-2's), \"WordPiece\" (as BERT's) and "
-      "\"WordLevel\" (of single characters); for a SentencePiece tokenizer give its .model file"));
+      "; read are \"BPE\" (byte-level, as GPT-2's, or SentencePiece's), \"Unigram\" "
+      "(SentencePiece's), \"WordPiece\" (as BERT's) and \"WordLevel\" (of single characters)"));
 }
 
 /// The .model file of a folder: under one of the usual names, else the only one there is.
@@ -45,6 +49,14 @@ std::optional<fs::path> find_sentencepiece_model(const fs::path& folder) {
     if (entry.path().extension() == ".model" && entry.is_regular_file())
       models.push_back(entry.path());
   return models.size() == 1 ? std::optional(models[0]) : std::nullopt;
+}
+
+/// The folder in a checkpoint for the sources' tokenizer.
+constexpr const char* kSourceTokenizer = "source_tokenizer";
+
+bool holds_marian(const fs::path& folder, TranslationSide side) {
+  return fs::exists(folder / kMarianModels[side == TranslationSide::source ? 0 : 1]) &&
+         fs::exists(folder / kMarianVocabularies[0]);
 }
 
 /// The names of the two files of a GPT-2 vocabulary, as Hugging Face and as OpenAI have them.
@@ -81,6 +93,8 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& path) {
     throw DataError(utf8(path) +
                     ": there is no such file or folder; give a tokenizer's folder or file");
   if (fs::is_directory(path)) {
+    if (holds_marian(path, TranslationSide::target))
+      return MarianTokenizer::open(path, TranslationSide::target);
     if (const auto model = find_sentencepiece_model(path))
       return SentencePieceTokenizer::open(*model);
     if (fs::exists(path / "tokenizer.json")) return open_tokenizer_json(path / "tokenizer.json");
@@ -93,7 +107,7 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& path) {
         utf8(path) +
         ": no tokenizer in this folder; looked for spm.model, tokenizer.model, spiece.model "
         "or a single *.model, tokenizer.json, vocab.json with merges.txt, encoder.json "
-        "with vocab.bpe, vocab.txt");
+        "with vocab.bpe, vocab.txt, target.spm with vocab.json");
   }
   const std::string name = utf8(path.filename());
   for (const auto& [vocab, merges] : kGpt2Files)
@@ -106,6 +120,11 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& path) {
                             "vocabulary is both files"));
       return open_gpt2_files(folder / vocab, folder / merges);
     }
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  for (const auto side : {TranslationSide::source, TranslationSide::target})
+    if (name == kMarianModels[side == TranslationSide::source ? 0 : 1] &&
+        holds_marian(folder, side))
+      return MarianTokenizer::open(folder, side);
   if (path.extension() == ".txt") return std::make_unique<WordPieceTokenizer>(read_vocab_txt(path));
   if (path.extension() == ".json") return open_tokenizer_json(path);
   return SentencePieceTokenizer::open(path);
@@ -113,10 +132,43 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& path) {
 
 bool holds_tokenizer(const fs::path& folder) {
   return find_sentencepiece_model(folder) || fs::exists(folder / "tokenizer.json") ||
-         fs::exists(folder / "vocab.txt") ||
+         fs::exists(folder / "vocab.txt") || holds_marian(folder, TranslationSide::target) ||
          std::any_of(kGpt2Files.begin(), kGpt2Files.end(), [&](const auto& names) {
            return fs::exists(folder / names.first) && fs::exists(folder / names.second);
          });
+}
+
+fs::path source_tokenizer_in(const fs::path& folder) {
+  if (fs::is_directory(folder / kSourceTokenizer) && holds_tokenizer(folder / kSourceTokenizer))
+    return folder / kSourceTokenizer;
+  if (holds_marian(folder, TranslationSide::source)) return folder / kMarianModels[0];
+  return "";
+}
+
+void save_tokenizers(const fs::path& folder, const Tokenizer& target, const Tokenizer* source) {
+  target.save(folder);
+  if (source == nullptr || source == &target) return;
+  // Marian's two sides are one folder's.
+  const bool beside = dynamic_cast<const MarianTokenizer*>(source) != nullptr &&
+                      dynamic_cast<const MarianTokenizer*>(&target) != nullptr;
+  if (!beside) fs::create_directory(folder / kSourceTokenizer);
+  source->save(beside ? folder : folder / kSourceTokenizer);
+}
+
+bool save_as_marian(const fs::path& folder, const std::shared_ptr<const Tokenizer>& target,
+                    const std::shared_ptr<const Tokenizer>& source) {
+  std::vector<std::shared_ptr<const Tokenizer>> sides;
+  for (const auto side : {TranslationSide::source, TranslationSide::target}) {
+    const auto& tokenizer = side == TranslationSide::source ? source : target;
+    if (const auto pieces = std::dynamic_pointer_cast<const SentencePieceTokenizer>(tokenizer))
+      sides.push_back(std::make_shared<MarianTokenizer>(pieces, side, source != target));
+    else if (std::dynamic_pointer_cast<const MarianTokenizer>(tokenizer))
+      sides.push_back(tokenizer);
+    else
+      return false;
+  }
+  for (const auto& side : sides) side->save(folder);
+  return true;
 }
 
 std::unique_ptr<Tokenizer> train_tokenizer(const TokenizerConfig& config,

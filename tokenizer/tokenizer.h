@@ -30,6 +30,10 @@ struct DecodeOptions {
 struct SpecialIds {
   std::optional<int64_t> bos, eos, pad, unk;
   std::optional<int64_t> cls, sep, mask;  ///< BERT's: first, behind each text, in place of a token
+  std::optional<int64_t> start;  ///< what a translation's decoder reads first, if it is not bos
+
+  /// What a translation's decoder reads first: start, else bos, else eos.
+  std::optional<int64_t> decoder_start() const { return start ? start : bos ? bos : eos; }
 };
 
 /// Turns ids into text piece by piece, holding back bytes until they are whole UTF-8 characters:
@@ -85,12 +89,26 @@ std::vector<int64_t> encode_sentence(const Tokenizer& tokenizer, std::string_vie
 /// @throws DataError unless 0 <= id < vocab_size
 void check_id(int64_t id, int64_t vocab_size);
 
-/// Opens the tokenizer of a folder (tokenizer.json, vocab.json + merges.txt, vocab.txt, *.model) or
-/// of one such file. @throws DataError naming what was looked for
+/// Opens the tokenizer of a folder (tokenizer.json, vocab.json + merges.txt, vocab.txt, *.model;
+/// Marian's target.spm + vocab.json) or of one such file. @throws DataError naming what was looked
+/// for
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& path);
 
 /// Whether load_tokenizer() finds the files of a tokenizer in this folder.
 bool holds_tokenizer(const fs::path& folder);
+
+/// What load_tokenizer() opens for the sources of a translation model in this folder: its
+/// source_tokenizer/, or Marian's source.spm; "" if both sides have one tokenizer.
+fs::path source_tokenizer_in(const fs::path& folder);
+
+/// Writes the tokenizers of a translation model, so that load_tokenizer() finds them both.
+/// @param source null, or the same as `target`: one for both sides
+void save_tokenizers(const fs::path& folder, const Tokenizer& target, const Tokenizer* source);
+
+/// The same as Hugging Face's MarianTokenizer reads them. False, and nothing is written, unless
+/// both are SentencePiece's or Marian's.
+bool save_as_marian(const fs::path& folder, const std::shared_ptr<const Tokenizer>& target,
+                    const std::shared_ptr<const Tokenizer>& source);
 
 /// Trains a tokenizer on text files as `config` says. @throws DataError if the corpus cannot fill
 /// the vocabulary: the wanted and the largest possible size

@@ -16,7 +16,9 @@ class SinusoidalPositionImpl final : public PositionImpl {
   Tensor table_;  ///< (N, D), a buffer
 };
 
-/// PE(p, 2i) = sin(p / base^(2i/D)), PE(p, 2i+1) = cos(p / base^(2i/D)). @return (N, D) float32
-Tensor sinusoidal_table(int64_t max_length, int64_t d_model, double base);
+/// PE(p, 2i) = sin(p / base^(2i/D)), PE(p, 2i+1) = cos(p / base^(2i/D)); with the other layout the
+/// sines come first, then the cosines. @return (N, D) float32
+Tensor sinusoidal_table(int64_t max_length, int64_t d_model, double base,
+                        SinusoidalLayout layout = SinusoidalLayout::interleaved);
 
 }  // namespace zoo

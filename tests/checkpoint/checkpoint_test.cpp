@@ -4,6 +4,7 @@
 
 #include "checkpoint/safetensors.h"
 #include "core/config.h"
+#include "decoding/generate.h"
 #include "models/gpt.h"
 #include "tests/support/model_a.h"
 #include "tests/support/temp_folder.h"
@@ -129,7 +130,45 @@ TEST_P(HuggingFaceFolder, SurvivesOurOwnCheckpoint) {
 INSTANTIATE_TEST_SUITE_P(Goldens, HuggingFaceFolder,
                          ::testing::Values("gpt2_tied", "gpt2_bare", "gpt2_tied_but_differs",
                                            "gpt2_untied", "gpt2_gelu_sharded", "gpt2_silu",
-                                           "gpt2_f16", "gpt2_bf16"),
+                                           "gpt2_f16", "gpt2_bf16", "llama", "llama_tied_biases",
+                                           "qwen3"),
+                         [](const auto& info) { return std::string(info.param); });
+
+class HuggingFaceDecoder : public ::testing::TestWithParam<const char*> {};
+
+// tests/golden/checkpoint/make_decoding_goldens.py
+TEST_P(HuggingFaceDecoder, PadsAndDecodesAlike) {
+  const LoadedModel loaded = load_model(golden(GetParam()));
+  const SafetensorsFile expected(golden(GetParam()) / "decoding.safetensors");
+  const Tensor tokens = expected.tensor("tokens"), left_pad = expected.tensor("left_pad");
+  const Tensor greedy = expected.tensor("greedy");
+  const torch::NoGradGuard no_grad;
+  const auto model = loaded.as<CausalLm>();
+  const Tensor logits = model->forward(tokens, {.left_pad = left_pad});
+  std::vector<std::vector<int64_t>> prompts;
+  for (int64_t row = 0; row < tokens.size(0); ++row) {
+    const auto pad = left_pad[row].item<int64_t>();
+    const auto of_row = [&](const Tensor& all) {
+      return all[row].narrow(0, pad, all.size(1) - pad);
+    };
+    const double deviation =
+        (of_row(logits) - of_row(expected.tensor("logits"))).abs().max().item<double>();
+    EXPECT_LE(deviation, 1e-5) << "row " << row;
+    const Tensor ids = of_row(tokens).contiguous();
+    prompts.emplace_back(ids.const_data_ptr<int64_t>(),
+                         ids.const_data_ptr<int64_t>() + ids.numel());
+  }
+  const auto found = generate(*model, prompts,
+                              {.max_new_tokens = greedy.size(1), .ignore_eos = true}, {.eos = 12});
+  for (size_t row = 0; row < prompts.size(); ++row)
+    EXPECT_TRUE(
+        torch::equal(torch::tensor(found[row][0].tokens), greedy[static_cast<int64_t>(row)]))
+        << "row " << row;
+}
+
+INSTANTIATE_TEST_SUITE_P(Goldens, HuggingFaceDecoder,
+                         ::testing::Values("gpt2_tied", "gpt2_untied", "gpt2_gelu_sharded", "llama",
+                                           "llama_tied_biases", "qwen3"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(HuggingFaceConfig, DecidesTheModel) {

@@ -58,7 +58,8 @@ TEST_P(VitFolder, GivesTheSameAndSurvivesOurOwnCheckpoint) {
   EXPECT_EQ(config_to_json(again.config), config_to_json(loaded.config));
 }
 
-INSTANTIATE_TEST_SUITE_P(Goldens, VitFolder, ::testing::Values("vit_square", "vit_wide"),
+INSTANTIATE_TEST_SUITE_P(Goldens, VitFolder,
+                         ::testing::Values("vit_square", "vit_wide", "vit_timm"),
                          [](const auto& info) { return std::string(info.param); });
 
 // For tests/golden/checkpoint/check_export.py.
@@ -90,6 +91,58 @@ TEST(VitFolder, RefusesWhatOurModelCannotCompute) {
               "architectures: only \"ViTForImageClassification\"");
   expect_part(problem("image_size", "8"), "image_size: expected a whole number above 0");
   expect_part(problem("image_size", 9), "patch_size 4 must divide image_height 9");
+}
+
+TEST(TimmFolder, DecidesTheModelByItsName) {
+  const TempFolder folder;
+  const auto config_of = [&](const Json& json) {
+    write_json_file(folder / "config.json", json);
+    return std::get<VitConfig>(load_config(folder.path()));
+  };
+  const VitConfig tiny = config_of({{"architecture", "vit_tiny_patch16_224.augreg_in21k_ft_in1k"},
+                                    {"num_classes", 1000},
+                                    {"pretrained_cfg", {{"input_size", {3, 384, 224}}}}});
+  EXPECT_EQ(tiny.d_model, 192);
+  EXPECT_EQ(tiny.num_layers, 12);
+  EXPECT_EQ(tiny.block.attention.num_heads, 3);
+  EXPECT_EQ(std::get<MlpConfig>(tiny.block.feed_forward).d_ff, 768);
+  EXPECT_EQ(std::get<MlpConfig>(tiny.block.feed_forward).activation, Activation::gelu);
+  EXPECT_EQ(std::get<LayerNormConfig>(tiny.block.norm).eps, 1e-6);
+  EXPECT_EQ(tiny.patch_size, 16);
+  EXPECT_EQ(tiny.image_height, 384);
+  EXPECT_EQ(tiny.image_width, 224);
+  EXPECT_EQ(tiny.labels.size(), 1000);
+  EXPECT_EQ(tiny.labels[7], "LABEL_7");
+  const VitConfig huge = config_of({{"architecture", "vit_huge_patch14_224"},
+                                    {"num_classes", 2},
+                                    {"label_names", {{"0", "cat"}, {"1", "dog"}}},
+                                    {"model_args", {{"img_size", 28}, {"in_chans", 1}}}});
+  EXPECT_EQ(huge.d_model, 1280);
+  EXPECT_EQ(huge.image_height, 28);
+  EXPECT_EQ(huge.channels, 1);
+  EXPECT_EQ(huge.labels, (std::vector<std::string>{"cat", "dog"}));
+}
+
+TEST(TimmFolder, RefusesWhatOurModelCannotCompute) {
+  const TempFolder folder;
+  const auto expect = [&](const char* key, const Json& value, const std::string& part) {
+    Json json = read_json_file(golden("vit_timm") / "config.json");
+    json[key] = value;
+    write_json_file(folder / "config.json", json);
+    const std::string message = message_of([&] { load_config(folder.path()); });
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  expect("architecture", "vit_base_patch16_clip_224",
+         "config.json#/architecture: found \"vit_base_patch16_clip_224\"; of timm's models those "
+         "named vit_SIZE_patchN_N are supported");
+  expect("architecture", "resnet50", "architecture: found \"resnet50\"");
+  expect("global_pool", "avg", "global_pool: only \"token\" is supported");
+  expect("num_classes", 0, "num_classes: found 0; a model without classes is not supported");
+  expect("num_classes", 4, "label_names: names 3 classes, num_classes is 4");
+  expect("model_args", {{"init_values", 1e-5}},
+         "model_args/init_values: found 1e-05; this argument is not supported");
+  expect("model_args", {{"qkv_bias", false}}, "model_args/qkv_bias: only true is supported");
+  expect("pretrained_cfg", {{"input_size", {3, 224}}}, "expected three whole numbers");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ using testing::run_shell;
 const std::vector<std::string> kCommands = {"",       "train",    "generate",   "translate",
                                             "eval",   "score",    "fill-mask",  "classify",
                                             "embed",  "tokenize", "detokenize", "train-tokenizer",
-                                            "data",   "average",  "inspect",    "verify",
+                                            "data",   "average",  "convert",    "inspect",    "verify",
                                             "config", "models",   "env"};
 
 /// The command lines after "Examples:", whose comments begin with #.

@@ -111,6 +111,16 @@ TEST(Sinusoidal, FollowsThePaperAndShiftsAreLinear) {
   }
 }
 
+TEST(Sinusoidal, HalvesHoldTheSameNumbersInAnotherOrder) {
+  for (const int64_t width : {8, 7}) {
+    const Tensor pairs = sinusoidal_table(9, width, 10000);
+    const Tensor halves = sinusoidal_table(9, width, 10000, SinusoidalLayout::halves);
+    const int64_t sines = (width + 1) / 2;
+    EXPECT_TRUE(torch::equal(halves.narrow(1, 0, sines), pairs.slice(1, 0, width, 2)));
+    EXPECT_TRUE(torch::equal(halves.narrow(1, sines, width - sines), pairs.slice(1, 1, width, 2)));
+  }
+}
+
 TEST(Rope, ScoresDependOnTheDistanceOnly) {
   torch::manual_seed(4);
   for (const RopePairing pairing : {RopePairing::half, RopePairing::interleaved}) {

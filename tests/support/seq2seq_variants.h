@@ -57,6 +57,11 @@ inline std::vector<Seq2SeqVariant> seq2seq_variants() {
     c.tie_embeddings = EmbeddingTying::all;
     c.source_vocab_size = c.vocab_size;
   });
+  transformer("marian", [](auto& c) {
+    c.block.placement = NormPlacement::post;
+    c.position = SinusoidalPositionConfig{.layout = SinusoidalLayout::halves};
+    c.output_bias = true;
+  });
   transformer("modern", [](auto& c) {
     c.block.norm = RmsNormConfig{};
     c.block.attention = {.num_heads = 4, .num_kv_heads = 2, .bias = true, .qk_norm = true};
