@@ -8,6 +8,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/generation_config.h"
 #include "checkpoint/hugging_face.h"
+#include "checkpoint/image_folder.h"
 #include "checkpoint/sentence_folder.h"
 #include "checkpoint/weight_files.h"
 #include "core/config.h"
@@ -142,6 +143,7 @@ Converted convert_model(const fs::path& model, const fs::path& output,
     write_json_file(file, defaults);
   }
   write_sentence_pooling(output, loaded.config);
+  write_image_input(output, loaded.config);
   if (options.to == FolderKind::zoo) {
     Json project = loaded.project.is_null() ? Json::object() : loaded.project;
     project["model"] = config_to_json(loaded.config);

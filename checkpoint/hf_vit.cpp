@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "checkpoint/hugging_face.h"
+#include "checkpoint/image_folder.h"
 #include "checkpoint/known_keys.h"
 #include "core/text.h"
 
@@ -188,6 +189,19 @@ struct TimmArguments {
   }
 };
 
+/// How a picture becomes timm's input, with the defaults of its resolve_data_config().
+ImageInputConfig read_timm_input(const Json& pretrained, int64_t channels,
+                                 const std::string& where) {
+  ImageInputConfig input{.mean = {0.485, 0.456, 0.406},
+                         .std = {0.229, 0.224, 0.225},
+                         .crop_pct = 0.875,
+                         .interpolation = Interpolation::bicubic};
+  if (pretrained.is_object()) read_known_keys(pretrained, input, where + "/pretrained_cfg");
+  input.mean = channel_values(input.mean, channels);
+  input.std = channel_values(input.std, channels);
+  return input;
+}
+
 /// "vit_tiny_patch16_224": the arguments that the name stands for, and the picture's size.
 std::pair<TimmArguments, int64_t> read_timm_name(const std::string& name,
                                                  const std::string& where) {
@@ -279,6 +293,7 @@ ModelConfig read_timm(const Json& json, const std::string& where) {
   ours.block.attention = {.num_heads = arguments.num_heads};
   ours.block.feed_forward = MlpConfig{
       .d_ff = static_cast<int64_t>(static_cast<double>(arguments.embed_dim) * arguments.mlp_ratio)};
+  ours.input = read_timm_input(pretrained, ours.channels, where);
   ours.labels = timm_labels(json, json["num_classes"], where);
   if (const std::string problem = ours.check(); !problem.empty())
     throw FormatError(where + ": " + problem);

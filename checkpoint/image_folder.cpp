@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "checkpoint/known_keys.h"
 #include "core/error.h"
@@ -24,6 +25,7 @@ struct HfImageConfig {
   int64_t resample = 2;
   double rescale_factor = 1 / 255.0;
   std::vector<double> image_mean = {0.5, 0.5, 0.5}, image_std = {0.5, 0.5, 0.5};
+  std::optional<double> crop_pct;  // of some processors; exact where sizes are rounded
 
   void fields(auto&& visit) {
     visit("do_resize", do_resize, "");
@@ -34,6 +36,7 @@ struct HfImageConfig {
     visit("rescale_factor", rescale_factor, positive(), "");
     visit("image_mean", image_mean, "");
     visit("image_std", image_std, positive(), "");
+    visit("crop_pct", crop_pct, {.low = 0, .high = 1, .low_open = true}, "");
   }
 };
 
@@ -50,6 +53,15 @@ std::optional<int64_t> size_in(const Json& json, const char* key) {
 }
 
 }  // namespace
+
+std::vector<double> channel_values(const std::vector<double>& values, int64_t channels) {
+  if (values.empty()) return values;
+  const auto count = std::ssize(values);
+  if (std::count(values.begin(), values.end(), values[0]) == count) return {values[0]};
+  if (channels == 1)
+    return {std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(count)};
+  return values;
+}
 
 void read_image_input(const fs::path& folder, ModelConfig& config) {
   auto* vit = std::get_if<VitConfig>(&config);
@@ -68,12 +80,18 @@ void read_image_input(const fs::path& folder, ModelConfig& config) {
     throw DataError(cat(where, "/resample: found ", theirs.resample,
                         "; known: 0 (nearest), 1 (lanczos), 2 (bilinear), 3 (bicubic)"));
   vit->input.interpolation = filter->first;
-  vit->input.mean = theirs.do_normalize ? theirs.image_mean : std::vector<double>{0};
-  vit->input.std = theirs.do_normalize ? theirs.image_std : std::vector<double>{1};
+  vit->input.mean = {0};
+  vit->input.std = {1};
+  if (theirs.do_normalize) {
+    vit->input.mean = channel_values(theirs.image_mean, vit->channels);
+    vit->input.std = channel_values(theirs.image_std, vit->channels);
+  }
   // Without a crop the picture is squeezed into the model's size.
   vit->input.crop_pct = 0;
   const auto resized = size_in(json, "size"), cut = size_in(json, "crop_size");
-  if (theirs.do_center_crop && cut)
+  if (theirs.do_center_crop && theirs.crop_pct)
+    vit->input.crop_pct = *theirs.crop_pct;
+  else if (theirs.do_center_crop && cut)
     vit->input.crop_pct =
         resized && *resized > 0
             ? std::min(1.0, static_cast<double>(*cut) / static_cast<double>(*resized))
@@ -94,6 +112,7 @@ void write_image_input(const fs::path& folder, const ModelConfig& config) {
   theirs.image_mean = for_each_channel(ours.mean);
   theirs.image_std = for_each_channel(ours.std);
   theirs.do_center_crop = ours.crop_pct > 0;
+  if (theirs.do_center_crop) theirs.crop_pct = ours.crop_pct;
   for (const auto& [interpolation, number] : kFilters)
     if (interpolation == ours.interpolation) theirs.resample = number;
   Json json = config_to_json(theirs);

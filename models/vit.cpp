@@ -12,6 +12,14 @@ Tensor resize_grid(const Tensor& grid, int64_t rows, int64_t columns) {
       .permute({1, 2, 0});
 }
 
+Tensor patch_pixels(const Tensor& images, int64_t patch_size) {
+  const int64_t rows = images.size(2) / patch_size, columns = images.size(3) / patch_size;
+  return images.unflatten(2, {rows, patch_size})
+      .unflatten(4, {columns, patch_size})  // (B, X, R, P, S, P)
+      .permute({0, 2, 4, 1, 3, 5})
+      .reshape({images.size(0), rows * columns, -1});
+}
+
 Tensor resize_positions(const Tensor& weight, const VitConfig& from, const VitConfig& to) {
   const int64_t first = from.has_class_token() ? 1 : 0;
   const Tensor grid =
@@ -89,11 +97,7 @@ Tensor Vit::encode(const Tensor& images, Tap* tap) {
     throw ShapeError(cat("images: ", images.size(2), " x ", images.size(3),
                          " pixels, which the patch size ", patch, " does not divide"));
   const int64_t rows = images.size(2) / patch, columns = images.size(3) / patch;
-  const Tensor kernel =
-      patch_embedding->weight.view({config_.d_model, config_.channels, patch, patch});
-  const Tensor patches = at::conv2d(images, kernel, patch_embedding->bias, patch)
-                             .flatten(2)
-                             .transpose(1, 2);                                        // (B, R S, D)
+  const Tensor patches = patch_embedding->forward(patch_pixels(images, patch));       // (B, R S, D)
   Tensor x = drop(add_positions(patches, rows, columns), config_.dropout.embedding);  // (B, T, D)
   AttentionScope scope;
   const Position nowhere = make_position(NoPositionConfig{}, {0, 0, 0, 0});

@@ -22,6 +22,13 @@ Tensor resize_grid(const Tensor& grid, int64_t rows, int64_t columns);
 /// @return (rows, columns, D)
 Tensor sinusoidal_grid(int64_t rows, int64_t columns, int64_t d_model);
 
+/// The pixels of each patch, in the order of a convolution's kernel: with a matrix (D, X P P) on
+/// top it is a convolution whose stride is the patch size (equal to 1e-6, one product, and no
+/// slower). That very convolution would be a risk: oneDNN's gradient of it never ends for some
+/// shapes, such as 4 x 4 patches of two colour pictures of 8 x 8 pixels in LibTorch 2.13.
+/// @param images (B, X, R P, S P)  @return (B, R S, X P P)
+Tensor patch_pixels(const Tensor& images, int64_t patch_size);
+
 /// The learned positions of a model for pictures of another size. @param weight (T, D) of `from`
 /// @return (T, D) of `to`
 Tensor resize_positions(const Tensor& weight, const VitConfig& from, const VitConfig& to);

@@ -120,6 +120,7 @@ TEST(TimmFolder, DecidesTheModelByItsName) {
   EXPECT_EQ(huge.d_model, 1280);
   EXPECT_EQ(huge.image_height, 28);
   EXPECT_EQ(huge.channels, 1);
+  EXPECT_NEAR(huge.input.mean[0], 0.449, 1e-12);  // of ImageNet's three
   EXPECT_EQ(huge.labels, (std::vector<std::string>{"cat", "dog"}));
 }
 
@@ -143,6 +144,13 @@ TEST(TimmFolder, RefusesWhatOurModelCannotCompute) {
          "model_args/init_values: found 1e-05; this argument is not supported");
   expect("model_args", {{"qkv_bias", false}}, "model_args/qkv_bias: only true is supported");
   expect("pretrained_cfg", {{"input_size", {3, 224}}}, "expected three whole numbers");
+}
+
+TEST(TimmCheckpoint, SaysHowPicturesAreRead) {
+  const ImageInputConfig input = std::get<VitConfig>(load_config(golden("vit_timm"))).input;
+  EXPECT_EQ(input.mean, std::vector<double>{0.5});
+  EXPECT_EQ(input.interpolation, Interpolation::bicubic);
+  EXPECT_EQ(input.crop_pct, 0.875);  // timm's default
 }
 
 }  // namespace

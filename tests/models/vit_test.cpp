@@ -45,10 +45,12 @@ TEST(Vit, PatchesAreAStridedConvolution) {
   const Tensor images = torch::randn({3, 2, 8, 12});
   Tap tap{.want_attention = false, .want_hidden = true, .attention = {}, .hidden = {}};
   model->encode(images, &tap);
-  // Unfold: (B, X P P, R S), channels first, then a linear layer.
-  const Tensor patches = at::im2col(images, {4, 4}, {1, 1}, {0, 0}, {4, 4}).transpose(1, 2);
-  const Tensor expected = model->patch_embedding->forward(patches);  // (B, R S, D)
-  EXPECT_LE(largest(tap.hidden[0] - expected), 1e-6);
+  const Tensor kernel = model->patch_embedding->weight.view({16, 2, 4, 4});
+  const Tensor convolved = at::conv2d(images, kernel, model->patch_embedding->bias, /*stride=*/4);
+  EXPECT_LE(largest(tap.hidden[0] - convolved.flatten(2).transpose(1, 2)), 1e-6);
+  const Tensor wide = torch::randn({2, 3, 8, 8}, torch::kFloat64);
+  const Tensor unfolded = at::im2col(wide, {4, 4}, {1, 1}, {0, 0}, {4, 4}).transpose(1, 2);
+  EXPECT_TRUE(torch::equal(patch_pixels(wide, 4), unfolded));
 }
 
 TEST(Vit, WithoutPositionsTheOrderOfPatchesMakesNoDifference) {

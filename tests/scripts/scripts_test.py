@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tests of scripts/check_layers and the scripts/get_*: standard library only, no network."""
+import gzip
 import hashlib
 import importlib.machinery
 import importlib.util
@@ -222,6 +223,53 @@ class GetEnDe(unittest.TestCase):
         self.assertIn("scripts/get_ende --packages FOLDER", result.stdout)
         self.assertIn("no network", result.stdout)
         self.assertIn("apt-get is missing", run("get_ende", PATH="/nowhere").stdout)
+
+
+class GetDigits(unittest.TestCase):
+    def setUp(self):
+        self.script = load("get_digits")
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.wheel = os.path.join(self.folder.name, "some.whl")
+
+    def write_wheel(self, rows):
+        with zipfile.ZipFile(self.wheel, "w") as package:
+            package.writestr(self.script.INSIDE, gzip.compress("\n".join(",".join(map(str, row)) for row in rows).encode()))
+
+    def test_idx_files(self):
+        self.write_wheel([[i % 17] * 64 + [i % 10] for i in range(1440)])
+        files = self.script.read_files(self.wheel)
+        self.assertEqual(files["train-images-idx3-ubyte"][:16], bytes([0, 0, 8, 3, 0, 0, 5, 157, 0, 0, 0, 8, 0, 0, 0, 8]))
+        self.assertEqual(len(files["train-images-idx3-ubyte"]), 16 + 1437 * 64)
+        self.assertEqual(files["train-images-idx3-ubyte"][16 + 16 * 64], 255)  # 16 is white
+        self.assertEqual(files["train-images-idx3-ubyte"][16 + 3 * 64], 48)
+        self.assertEqual(files["test-labels-idx1-ubyte"], bytes([0, 0, 8, 1, 0, 0, 0, 3, 7, 8, 9]))
+
+    def test_other_packages_are_refused(self):
+        out = os.path.join(self.folder.name, "out")
+        self.write_wheel([[1] * 65] * 1440)
+        self.assertIn("this package holds other digits", run("get_digits", "--archive", self.wheel, "-o", out).stdout)
+        with zipfile.ZipFile(self.wheel, "w"):
+            pass
+        self.assertIn("give a wheel of scikit-learn", run("get_digits", "--archive", self.wheel, "-o", out).stdout)
+        self.assertIn("there is no such file", run("get_digits", "--archive", out + "/none", "-o", out).stdout)
+
+
+class GetFashion(unittest.TestCase):
+    def test_without_a_package_the_remedy_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("apt-get", "dpkg-deb"):
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                    file.write("#!/bin/sh\necho no network\nexit 100\n")
+                os.chmod(file.name, 0o755)
+            result = run("get_fashion", "-o", os.path.join(folder, "out"), PATH=folder)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("apt-get download dataset-fashion-mnist failed", result.stdout)
+            self.assertIn("scripts/get_fashion --archive FILE.deb", result.stdout)
+            self.assertIn("no network", result.stdout)
+            archive = os.path.join(folder, "dpkg-deb")
+            refused = run("get_fashion", "--archive", archive, "-o", os.path.join(folder, "out"), PATH=folder)
+            self.assertIn("give a .deb of dataset-fashion-mnist", refused.stdout)
 
 
 if __name__ == "__main__":
