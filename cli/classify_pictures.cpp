@@ -34,7 +34,9 @@ Image heat_picture(const Tensor& input, const ImageInputConfig& config, const Te
     return torch::tensor(values, torch::kFloat32).view({-1, 1, 1});
   };
   const Tensor seen = (input * per_channel(config.std) + per_channel(config.mean)) * 255;
-  const Tensor heat = relevance / relevance.max() * 255;  // (R, S)
+  // From the least to the most: what all patches have in common tells nothing.
+  const Tensor above = relevance - relevance.min();  // (R, S)
+  const Tensor heat = above / above.max().clamp_min(1e-12) * 255;
   const auto bytes = [](const Tensor& x) { return x.round().clamp(0, 255).to(torch::kUInt8); };
   const int64_t factor =
       std::max<int64_t>(1, (kHeatSide + std::min(height, width) - 1) / std::min(height, width));

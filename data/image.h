@@ -39,7 +39,9 @@ Image mirrored(const Image& image);
 /// A picture as its EXIF orientation tag means it to be seen. @param orientation 1 to 8
 Image upright(const Image& image, int orientation);
 
-/// Other sizes; bit for bit what Pillow's Image.resize() gives.
+/// Other sizes; bit for bit what Pillow's Image.resize() gives up to its release 12. (Release 13
+/// takes columns before rows where the height shrinks much more than the width, which moves some
+/// bytes by one.)
 Image resize(const Image& image, int64_t height, int64_t width, Interpolation interpolation);
 
 /// The part of a picture that a model reads, in the model's sizes (crop_pct and interpolation).

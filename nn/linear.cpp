@@ -1,5 +1,6 @@
 #include "nn/linear.h"
 
+#include "nn/many_rows_linear.h"
 #include "nn/stream_linear.h"
 
 #if defined(__x86_64__)
@@ -14,6 +15,7 @@ namespace zoo {
 
 Tensor project(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   if (can_stream_linear(x, weight)) return stream_linear(x, weight, bias);
+  if (can_many_rows_linear(x, weight)) return many_rows_linear(x, weight, bias);
   return at::linear(x, weight, bias.defined() ? std::optional<Tensor>(bias) : std::nullopt);
 }
 

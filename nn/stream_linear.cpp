@@ -6,18 +6,11 @@
 
 namespace zoo {
 
-namespace {
-
-/// More rows than this are a product for BLAS, whose copies of the weights pay off then.
-constexpr int64_t kMaxRows = 2048;
-
-}  // namespace
-
 bool can_stream_linear(const Tensor& x, const Tensor& weight) {
   return !at::GradMode::is_enabled() && has_stream_kernel() && x.is_cpu() && weight.is_cpu() &&
          x.scalar_type() == torch::kFloat32 && weight.scalar_type() == torch::kFloat32 &&
          weight.is_contiguous() && x.size(-1) == weight.size(1) && x.numel() > 0 &&
-         x.numel() <= kMaxRows * weight.size(1);
+         x.numel() <= kMostStreamedRows * weight.size(1);
 }
 
 Tensor stream_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {

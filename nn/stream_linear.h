@@ -7,6 +7,10 @@
 
 namespace zoo {
 
+/// More rows than this are a product for other kernels (nn/many_rows_linear.h, BLAS), whose copies
+/// of the weights pay off then.
+constexpr int64_t kMostStreamedRows = 1000;
+
 /// Whether stream_linear() takes these: float32 on CPU, contiguous, few rows, inference, and a
 /// processor with wide vectors.
 bool can_stream_linear(const Tensor& x, const Tensor& weight);
