@@ -26,12 +26,6 @@ constexpr std::string_view kTexts[] = {"The old books, 1984!",
                                        "🙂 <|endoftext|> [MASK] </s>",
                                        "a"};
 
-/// What decoder and tokenizer say begins a sequence, else the first id.
-int64_t begin_of(const LoadedModel& loaded) {
-  const SpecialIds& ids = loaded.special_ids;
-  return ids.bos.value_or(ids.eos.value_or(0));
-}
-
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 bool is_finite(const Tensor& tensor) { return tensor.isfinite().all().item<bool>(); }
@@ -318,7 +312,8 @@ class Verification {
   // ---- parts -----------------------------------------------------------------------------------
 
   std::unique_ptr<Subject> subject_of(torch::nn::Module& model) const {
-    return make_subject(model, loaded_.tokenizer.get(), begin_of(loaded_), options_.seed);
+    const int64_t begin = loaded_.special_ids.decoder_start().value_or(0);
+    return make_subject(model, loaded_.tokenizer.get(), begin, options_.seed);
   }
 
   /// One pass over all samples, which nearly all else is compared with.

@@ -494,6 +494,16 @@ std::vector<std::string> load_body(torch::nn::Module& model, const ModelConfig& 
   return left;
 }
 
+bool writes_text(const torch::nn::Module& model) {
+  return dynamic_cast<const CausalLm*>(&model) != nullptr ||
+         dynamic_cast<const Seq2Seq*>(&model) != nullptr;
+}
+
+SpecialIds ids_to_write(const torch::nn::Module& model, SpecialIds ids) {
+  if (dynamic_cast<const Seq2Seq*>(&model) != nullptr) ids.start = ids.decoder_start();
+  return ids;
+}
+
 void save_network(const fs::path& folder, const torch::nn::Module& model, const ModelConfig& config,
                   const SpecialIds& ids, const WeightFormat& format) {
   const HfFamily* family = hf_family_for(config);
@@ -514,26 +524,20 @@ void save_network(const fs::path& folder, const torch::nn::Module& model, const 
   write_special_ids(ids, hf);
   write_json_file(folder / "config.json", hf);
   write_weight_files(folder, tensors, format.max_file_bytes);
+  write_sentence_pooling(folder, config);
+  write_image_input(folder, config);
 }
 
 void save_model(const fs::path& folder, const torch::nn::Module& model, const ModelConfig& config,
                 const Tokenizer* tokenizer, const GenerationOptions& generation,
                 const Json& project, const Tokenizer* source_tokenizer) {
-  SpecialIds ids = tokenizer == nullptr ? SpecialIds{} : tokenizer->special_ids();
-  if (dynamic_cast<const Seq2Seq*>(&model) != nullptr) ids.start = ids.decoder_start();
+  const SpecialIds ids =
+      ids_to_write(model, tokenizer == nullptr ? SpecialIds{} : tokenizer->special_ids());
   save_network(folder, model, config, ids);
-  const bool is_encoder = dynamic_cast<const TextEncoder*>(&model) != nullptr ||
-                          dynamic_cast<const ImageEncoder*>(&model) != nullptr;
-  if (!is_encoder) {
-    Json defaults = generation_to_hf(generation);
-    write_special_ids(ids, defaults);
-    write_json_file(folder / "generation_config.json", defaults);
-  }
+  if (writes_text(model)) write_generation_config(folder, generation, ids);
   Json sections = project.is_null() ? Json::object() : project;
   sections["model"] = config_to_json(config);
   write_zoo_json(folder, sections);
-  write_sentence_pooling(folder, config);
-  write_image_input(folder, config);
   if (tokenizer != nullptr) save_tokenizers(folder, *tokenizer, source_tokenizer);
 }
 

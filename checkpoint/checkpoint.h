@@ -90,8 +90,15 @@ struct WeightFormat {
   int64_t max_file_bytes = INT64_MAX;  ///< of tensors; more go into several files with an index
 };
 
-/// The part of save_model() that Hugging Face's library makes a model of: config.json and the
-/// weights, one parameter at a time in memory. @param ids for config.json
+/// Whether the model writes text, so that its folder has a generation_config.json.
+bool writes_text(const torch::nn::Module& model);
+
+/// The ids as a folder's configs name them: of a Seq2Seq with what its decoder reads first.
+SpecialIds ids_to_write(const torch::nn::Module& model, SpecialIds ids);
+
+/// The part of save_model() that Hugging Face's library makes a model of: config.json, the weights,
+/// one parameter at a time in memory, and how texts are pooled or pictures read. @param ids for
+/// config.json
 void save_network(const fs::path& folder, const torch::nn::Module& model, const ModelConfig& config,
                   const SpecialIds& ids, const WeightFormat& format = {});
 

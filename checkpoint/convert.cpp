@@ -8,8 +8,6 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/generation_config.h"
 #include "checkpoint/hugging_face.h"
-#include "checkpoint/image_folder.h"
-#include "checkpoint/sentence_folder.h"
 #include "checkpoint/weight_files.h"
 #include "core/config.h"
 
@@ -46,77 +44,6 @@ void write_marian_tokenizers(const fs::path& output, const LoadedModel& loaded) 
     fs::remove_all(output / ours);
 }
 
-bool writes_text(const torch::nn::Module& model) {
-  return dynamic_cast<const CausalLm*>(&model) != nullptr ||
-         dynamic_cast<const Seq2Seq*>(&model) != nullptr;
-}
-
-// ---- the same inputs for two models ------------------------------------------------------------
-
-/// Inputs of a kind of model, drawn from a seed, and what the model makes of them.
-class Probe {
- public:
-  explicit Probe(uint64_t seed) : generator_(at::make_generator<at::CPUGeneratorImpl>(seed)) {}
-
-  /// Logits, or vectors of models without them, one after the other.
-  Tensor operator()(torch::nn::Module& module) {
-    const torch::InferenceMode inference;
-    if (auto* model = dynamic_cast<CausalLm*>(&module)) return probe(*model);
-    if (auto* model = dynamic_cast<Seq2Seq*>(&module)) return probe(*model);
-    if (auto* model = dynamic_cast<TextEncoder*>(&module)) return probe(*model);
-    return probe(dynamic_cast<ImageEncoder&>(module));
-  }
-
- private:
-  static constexpr int64_t kRows = 2, kLength = 16;
-
-  Tensor ids(int64_t vocab_size, int64_t longest) {
-    return at::randint(vocab_size, {kRows, std::min(kLength, longest)}, generator_, torch::kLong);
-  }
-  /// The second row is half padding.
-  static Tensor lengths_of(const Tensor& tokens) {
-    return torch::tensor({tokens.size(1), (tokens.size(1) + 1) / 2});
-  }
-
-  Tensor probe(CausalLm& model) {
-    const Tensor tokens = ids(model.vocab_size(), model.max_length());
-    const Tensor padding = torch::tensor({int64_t{0}, tokens.size(1) / 2});
-    const Tensor real = torch::arange(tokens.size(1)).unsqueeze(0).ge(padding.unsqueeze(1));
-    return model.forward(tokens, {.left_pad = padding}).index({real}).flatten();
-  }
-  Tensor probe(Seq2Seq& model) {
-    const Tensor source = ids(model.source_vocab_size(), model.max_source_length());
-    return model.forward(source, lengths_of(source), ids(model.vocab_size(), model.max_length()))
-        .flatten();
-  }
-  Tensor probe(TextEncoder& model) {
-    TextBatch batch{
-        .tokens = ids(model.vocab_size(), model.max_length()), .segments = {}, .lengths = {}};
-    batch.lengths = lengths_of(batch.tokens);
-    const Tensor real =
-        torch::arange(batch.tokens.size(1)).unsqueeze(0).lt(batch.lengths.unsqueeze(1));
-    const Tensor hidden = model.encode(batch);
-    const auto of_real = [&](const Tensor& x) {
-      return x.dim() == 3 ? x.index({real}).flatten() : x.flatten();
-    };
-    if (std::holds_alternative<NoHeadConfig>(model.head()))
-      return torch::cat({of_real(hidden), model.pool(hidden, batch.lengths).flatten()});
-    Tensor all = of_real(model.logits(hidden, batch.lengths));
-    const auto* masked_lm = std::get_if<MaskedLmHeadConfig>(&model.head());
-    if (masked_lm != nullptr && masked_lm->next_sentence)
-      all = torch::cat({all, model.next_sentence_logits(hidden, batch.lengths).flatten()});
-    return all;
-  }
-  Tensor probe(ImageEncoder& model) {
-    const ImageShape shape = model.image_shape();
-    const Tensor images = at::randn({kRows, shape.channels, shape.height, shape.width}, generator_,
-                                    torch::TensorOptions());
-    return model.logits(model.encode(images)).flatten();
-  }
-
-  at::Generator generator_;
-};
-
 }  // namespace
 
 Converted convert_model(const fs::path& model, const fs::path& output,
@@ -132,18 +59,11 @@ Converted convert_model(const fs::path& model, const fs::path& output,
         cat(utf8(folder), ": ", why_no_hf_family(loaded.config), "; only --to zoo can write it"));
 
   copy_small_files(folder, output);
-  SpecialIds ids = loaded.special_ids;
-  if (dynamic_cast<const Seq2Seq*>(loaded.model.get()) != nullptr) ids.start = ids.decoder_start();
+  const SpecialIds ids = ids_to_write(*loaded.model, loaded.special_ids);
   save_network(output, *loaded.model, loaded.config, ids,
                {.dtype = converted.dtype, .max_file_bytes = options.max_file_bytes});
-  if (const fs::path file = output / "generation_config.json";
-      writes_text(*loaded.model) && !fs::exists(file)) {
-    Json defaults = generation_to_hf(loaded.generation);
-    write_special_ids(ids, defaults);
-    write_json_file(file, defaults);
-  }
-  write_sentence_pooling(output, loaded.config);
-  write_image_input(output, loaded.config);
+  if (writes_text(*loaded.model) && !fs::exists(output / "generation_config.json"))
+    write_generation_config(output, loaded.generation, ids);
   if (options.to == FolderKind::zoo) {
     Json project = loaded.project.is_null() ? Json::object() : loaded.project;
     project["model"] = config_to_json(loaded.config);
@@ -161,19 +81,6 @@ Converted convert_model(const fs::path& model, const fs::path& output,
       converted.bytes += static_cast<int64_t>(entry.file_size());
     }
   return converted;
-}
-
-Deviation compare_logits(const fs::path& first, const fs::path& second, uint64_t seed) {
-  const LoadedModel one = load_model(first), other = load_model(second);
-  if (one.config.index() != other.config.index())
-    throw ConfigError(cat(utf8(first), " and ", utf8(second), " hold models of different kinds, ",
-                          model_type(one.config), " and ", model_type(other.config),
-                          "; compare two of one kind"));
-  const Tensor a = Probe(seed)(*one.model), b = Probe(seed)(*other.model);
-  if (a.numel() != b.numel())
-    throw ConfigError(cat(utf8(first), " and ", utf8(second), " give ", a.numel(), " and ",
-                          b.numel(), " logits for the same inputs; compare two of one shape"));
-  return {.largest = (a - b).abs().max().item<double>(), .scale = a.abs().max().item<double>()};
 }
 
 double allowed_deviation(torch::Dtype from, torch::Dtype to) {

@@ -36,16 +36,6 @@ struct Converted {
 Converted convert_model(const fs::path& model, const fs::path& output,
                         const ConvertOptions& options);
 
-/// How far two folders' models are apart.
-struct Deviation {
-  double largest = 0;  ///< difference of two logits
-  double scale = 0;    ///< the largest logit
-};
-
-/// Computes both models' logits in float32 for the same random inputs, padding included.
-/// @throws ConfigError if the models are of different kinds; and as load_model()
-Deviation compare_logits(const fs::path& first, const fs::path& second, uint64_t seed);
-
 /// What converting may change logits by, as a share of the largest: nothing in the same dtype or a
 /// wider one; else 8 times the distance of two neighbouring numbers at 1.
 double allowed_deviation(torch::Dtype from, torch::Dtype to);

@@ -179,4 +179,11 @@ void write_special_ids(const SpecialIds& ids, Json& json) {
   if (ids.start) write("decoder_start_token_id", ids.start);
 }
 
+void write_generation_config(const fs::path& folder, const GenerationOptions& options,
+                             const SpecialIds& ids) {
+  Json json = generation_to_hf(options);
+  write_special_ids(ids, json);
+  write_json_file(folder / "generation_config.json", json);
+}
+
 }  // namespace zoo

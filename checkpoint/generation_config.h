@@ -28,4 +28,8 @@ void read_special_ids(const Json& json, SpecialIds& ids, const std::string& wher
 /// of another vocabulary. decoder_start_token_id is set only where there is one.
 void write_special_ids(const SpecialIds& ids, Json& json);
 
+/// Writes generation_config.json. @param ids of the tokens with a role
+void write_generation_config(const fs::path& folder, const GenerationOptions& options,
+                             const SpecialIds& ids);
+
 }  // namespace zoo

@@ -74,8 +74,7 @@ std::vector<HfWeight> expand(std::vector<HfRow> table, const BertConfig& config)
     return false;
   });
   std::vector<HfWeight> all = expand_table(table, config.num_layers);
-  for (HfWeight& weight : all)
-    if (weight.theirs.size() == 3) weight.rows.assign(3, config.d_model);
+  divide_rows(all, config.d_model);
   return all;
 }
 

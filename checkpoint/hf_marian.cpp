@@ -164,11 +164,10 @@ std::vector<HfWeight> marian_weights(const ModelConfig& config) {
     add_layer(cat("encoder_blocks.", i, "."), cat("model.encoder.layers.", i, "."), false);
   for (int64_t i = 0; i < ours.decoder_layers; ++i)
     add_layer(cat("decoder_blocks.", i, "."), cat("model.decoder.layers.", i, "."), true);
-  for (HfWeight& weight : all) {
-    if (weight.theirs.size() > 1) weight.rows.assign(weight.theirs.size(), ours.d_model);
+  divide_rows(all, ours.d_model);
+  for (HfWeight& weight : all)
     weight.zero_if_absent =
         weight.ours.find("attention.") != std::string::npos && weight.ours.ends_with(".bias");
-  }
 
   const auto add_table = [&](const char* name, const char* theirs) {
     all.push_back({.ours = name, .theirs = {theirs}, .rows = {}, .shape = {}});

@@ -155,8 +155,7 @@ std::vector<HfWeight> vit_weights(const ModelConfig& config) {
           {"classifier.bias", {"classifier.bias"}},
       },
       ours.num_layers);
-  for (HfWeight& weight : weights)
-    if (weight.theirs.size() == 3) weight.rows.assign(3, ours.d_model);
+  divide_rows(weights, ours.d_model);
   set_shapes(weights, ours);
   return weights;
 }

@@ -163,6 +163,11 @@ void labels_to_hf(const std::vector<std::string>& labels, Json& json) {
   }
 }
 
+void divide_rows(std::vector<HfWeight>& weights, int64_t rows) {
+  for (HfWeight& weight : weights)
+    if (weight.theirs.size() > 1) weight.rows.assign(weight.theirs.size(), rows);
+}
+
 std::vector<HfWeight> expand_table(const std::vector<HfRow>& table, int64_t num_layers) {
   const auto in_layer = [](std::string_view pattern, int64_t layer) {
     std::string name(pattern);

@@ -85,6 +85,9 @@ struct HfRow {
   enum Layout { as_is, transposed, zero_if_absent } layout = as_is;
 };
 
+/// Gives each part of the weights that are put together `rows` rows.
+void divide_rows(std::vector<HfWeight>& weights, int64_t rows);
+
 /// The table with every layer written out.
 std::vector<HfWeight> expand_table(const std::vector<HfRow>& table, int64_t num_layers);
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "analysis/compare.h"
 #include "checkpoint/safetensors.h"
 #include "cli/command.h"
 #include "cli/project.h"

@@ -26,10 +26,7 @@ struct EvalEncoder : EvalMode {
   }
 
   /// The model's config decides.
-  bool asked_for() const override {
-    if (shared.model.empty()) return false;
-    return std::holds_alternative<BertConfig>(load_config(utf8_path(shared.model)));
-  }
+  bool asked_for() const override { return evaluates<BertConfig>(shared); }
 
   int run(const GlobalOptions& globals) override {
     const TextModel opened = load_text_model("eval", shared.model, globals);

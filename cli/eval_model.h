@@ -17,6 +17,13 @@ struct EvalData {
 /// @throws DataError, ConfigError if there are none
 EvalData find_eval_data(const EvalFlags& flags, const LoadedModel& loaded, bool completion);
 
+/// Whether a model is given that has this kind of config.
+template <class Config>
+bool evaluates(const EvalFlags& flags) {
+  return !flags.model.empty() &&
+         std::holds_alternative<Config>(load_config(utf8_path(flags.model)));
+}
+
 /// The model and the files, the head of a result in JSON.
 Json describe_eval(const EvalFlags& flags, const EvalData& data);
 

@@ -96,8 +96,7 @@ struct EvalPerplexity : EvalMode {
                           ": holds no tokenizer, which texts need; add tokenizer.json, vocab.json "
                           "and merges.txt, or a .model file"));
     const EvalData found = find_eval_data(shared, loaded, completion);
-    Json result{{"model", shared.model}, {"data", Json::array()}};
-    for (const fs::path& file : found.files) result["data"].push_back(utf8(file));
+    Json result = describe_eval(shared, found);
     if (found.completion)
       score_completions(loaded, found, runtime, globals, result);
     else

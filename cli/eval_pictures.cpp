@@ -22,10 +22,7 @@ struct EvalPictures : EvalMode {
   }
 
   /// The model's config decides.
-  bool asked_for() const override {
-    if (shared.model.empty()) return false;
-    return std::holds_alternative<VitConfig>(load_config(utf8_path(shared.model)));
-  }
+  bool asked_for() const override { return evaluates<VitConfig>(shared); }
 
   int run(const GlobalOptions& globals) override {
     const PictureModel opened = load_picture_model(shared.model, pictures, globals);

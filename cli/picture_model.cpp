@@ -3,7 +3,6 @@
 #include <ATen/Parallel.h>
 
 #include <charconv>
-#include <numeric>
 
 #include "cli/runtime.h"
 #include "core/config.h"
@@ -83,13 +82,10 @@ PictureModel load_picture_model(const std::string& path, const PictureFlags& fla
   if (flags.std) changes["std"] = numbers("--std", *flags.std);
   opened.input = opened.model->input();
   read_config(changes, opened.input, "classify's flags#");
-  for (const auto& [flag, values] :
-       {std::pair{"--mean", &opened.input.mean}, std::pair{"--std", &opened.input.std}})
-    if (values->size() != 1 && std::ssize(*values) != shape.channels)
-      throw ConfigError(cat(flag, ": has ", values->size(),
-                            " numbers; give one, or one for each of "
-                            "the ",
-                            shape.channels, " colours"));
+  auto config = std::get<VitConfig>(opened.loaded.config);
+  config.input = opened.input;
+  if (const std::string problem = config.check(); !problem.empty())
+    throw ConfigError("--mean, --std: " + problem);
   return opened;
 }
 
@@ -106,9 +102,8 @@ void see_pictures(const PictureModel& opened, const ImageSet& set,
     for (int64_t i = start; i < start + count; ++i) {
       SeenPicture picture{.index = indices[i], .problem = {}, .input = {}, .probabilities = {}};
       try {
-        const Image image = with_channels(set.image(indices[i]), channels);
-        normalize(
-            fit(image, opened.height, opened.width, opened.input), opened.input,
+        fill_input(
+            set.image(indices[i]), channels, opened.height, opened.width, opened.input,
             {made.inputs.mutable_data_ptr<float>() + row * numbers, static_cast<size_t>(numbers)});
         ++row;
       } catch (const DataError& error) {
@@ -142,12 +137,6 @@ void see_pictures(const PictureModel& opened, const ImageSet& set,
       use(picture);
     }
   }
-}
-
-std::vector<int64_t> all_of(const ImageSet& set) {
-  std::vector<int64_t> indices(static_cast<size_t>(set.size()));
-  std::iota(indices.begin(), indices.end(), 0);
-  return indices;
 }
 
 }  // namespace zoo::cli

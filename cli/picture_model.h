@@ -45,7 +45,4 @@ void see_pictures(const PictureModel& opened, const ImageSet& set,
                   const std::vector<int64_t>& indices, int64_t batch_size,
                   const std::function<void(const SeenPicture&)>& use);
 
-/// 0, 1, … for a whole set.
-std::vector<int64_t> all_of(const ImageSet& set);
-
 }  // namespace zoo::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 namespace zoo {
 
@@ -231,6 +232,11 @@ void normalize(const Image& image, const ImageInputConfig& config, std::span<flo
     const uint8_t* from = image.pixels.data() + channel;
     for (int64_t i = 0; i < count; ++i, from += image.channels) to[i] = table[*from];
   }
+}
+
+void fill_input(Image image, int64_t channels, int64_t height, int64_t width,
+                const ImageInputConfig& config, std::span<float> out) {
+  normalize(fit(with_channels(std::move(image), channels), height, width, config), config, out);
 }
 
 }  // namespace zoo

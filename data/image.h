@@ -50,4 +50,9 @@ Image fit(const Image& image, int64_t height, int64_t width, const ImageInputCon
 /// (pixel / 255 - mean) / std. @param out (X, Y, Z)
 void normalize(const Image& image, const ImageInputConfig& config, std::span<float> out);
 
+/// with_channels(), fit() and normalize(): what a model reads of a picture as it is.
+/// @param out (X, Y, Z)
+void fill_input(Image image, int64_t channels, int64_t height, int64_t width,
+                const ImageInputConfig& config, std::span<float> out);
+
 }  // namespace zoo

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "core/error.h"
@@ -387,6 +388,12 @@ std::unique_ptr<ImageSet> open_unlabelled_images(const std::vector<fs::path>& pa
   }
   add_files();
   return std::make_unique<JoinedImages>(std::move(sets));
+}
+
+std::vector<int64_t> all_of(const ImageSet& set) {
+  std::vector<int64_t> indices(static_cast<size_t>(set.size()));
+  std::iota(indices.begin(), indices.end(), 0);
+  return indices;
 }
 
 HeldOut held_out_pictures(int64_t size, double share, uint64_t seed) {

@@ -46,6 +46,9 @@ std::unique_ptr<ImageSet> open_images(const std::vector<fs::path>& paths,
 std::unique_ptr<ImageSet> open_unlabelled_images(const std::vector<fs::path>& paths,
                                                  const fs::path& cache);
 
+/// 0, 1, … for a whole set.
+std::vector<int64_t> all_of(const ImageSet& set);
+
 /// Pictures of a set parted in two.
 struct HeldOut {
   std::vector<int64_t> held, rest;

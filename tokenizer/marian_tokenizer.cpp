@@ -6,13 +6,13 @@
 #include "core/error.h"
 #include "core/utf8.h"
 #include "tokenizer/hf_json.h"
+#include "tokenizer/sentencepiece_model.h"
 #include "tokenizer/special_roles.h"
 
 namespace zoo {
 
 namespace {
 
-constexpr std::string_view kBlank = "\xE2\x96\x81";  // ▁ U+2581
 constexpr const char* kConfig = "tokenizer_config.json";
 
 size_t index_of(TranslationSide side) { return side == TranslationSide::source ? 0 : 1; }
@@ -139,14 +139,14 @@ class MarianTokenizer::Stream final : public StreamDecoder {
   /// Blanks are held back until something follows them.
   std::string write(std::string_view piece) {
     // Text begins with the blank that encoding put there.
-    if (at_start_ && piece.starts_with(kBlank)) piece.remove_prefix(kBlank.size());
+    if (at_start_ && piece.starts_with(kBlankMark)) piece.remove_prefix(kBlankMark.size());
     at_start_ = false;
     std::string text;
     while (!piece.empty()) {
-      const bool blank = piece.starts_with(kBlank) || piece[0] == ' ';
+      const bool blank = piece.starts_with(kBlankMark) || piece[0] == ' ';
       if (blank) {
         if (begun_) held_blanks_ += ' ';
-        piece.remove_prefix(piece[0] == ' ' ? 1 : kBlank.size());
+        piece.remove_prefix(piece[0] == ' ' ? 1 : kBlankMark.size());
         continue;
       }
       text += std::exchange(held_blanks_, "");
@@ -187,7 +187,7 @@ bool MarianTokenizer::is_special(int64_t id) const {
 }
 
 bool MarianTokenizer::continues_word(int64_t id) const {
-  return !is_special(id) && !piece(id).starts_with(kBlank);
+  return !is_special(id) && !piece(id).starts_with(kBlankMark);
 }
 
 void MarianTokenizer::save(const fs::path& folder) const {

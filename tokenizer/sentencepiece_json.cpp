@@ -20,7 +20,6 @@ namespace {
 using Model = SentencePieceModelFile;
 using PieceType = Model::PieceType;
 
-constexpr std::string_view kBlank = "\xE2\x96\x81";  // ▁ U+2581
 constexpr const char* kKind = "a tokenizer of SentencePiece's kind";
 
 std::string text_of(const nlohmann::json& object, const char* key) {
@@ -68,7 +67,7 @@ void read_normalizer(const nlohmann::json& json, const fs::path& path, Model& mo
                                    utf8(path) + "#/normalizer/precompiled_charsmap");
     } else if (replaces(step, " {2,}")) {
       model.remove_extra_whitespaces = true;
-    } else if (type == "Prepend" && text_of(step, "prepend") == kBlank) {
+    } else if (type == "Prepend" && text_of(step, "prepend") == kBlankMark) {
       model.add_dummy_prefix = true;
     } else {
       // Blanks at the ends, and their mark, which a .model file says by its two switches.

@@ -15,8 +15,6 @@ namespace zoo {
 
 namespace {
 
-constexpr std::string_view kBlank = "\xE2\x96\x81";  // ▁ U+2581
-
 /// One field of a protocol buffer message (the wire format, proto2).
 struct Field {
   uint64_t number = 0;
@@ -262,7 +260,7 @@ void write_sentencepiece_json(const SentencePieceModelFile& model, std::ostream&
   const Json normalizer =
       steps.empty() ? Json(nullptr) : Json{{"type", "Sequence"}, {"normalizers", steps}};
   const Json metaspace = {{"type", "Metaspace"},
-                          {"replacement", std::string(kBlank)},
+                          {"replacement", std::string(kBlankMark)},
                           {"prepend_scheme", model.add_dummy_prefix ? "always" : "never"},
                           {"split", true}};
   Json decoder = metaspace;

@@ -9,6 +9,9 @@
 
 namespace zoo {
 
+/// What stands for a blank in a piece: ▁, U+2581.
+constexpr std::string_view kBlankMark = "\xE2\x96\x81";
+
 /// The message ModelProto of sentencepiece_model.proto, as far as it is needed here.
 struct SentencePieceModelFile {
   enum class PieceType {

@@ -23,8 +23,6 @@ namespace {
 
 using PieceType = SentencePieceModelFile::PieceType;
 
-constexpr std::string_view kBlank = "\xE2\x96\x81";  // ▁ U+2581
-
 /// Lines of text files, for the trainer.
 class LineIterator final : public sentencepiece::SentenceIterator {
  public:
@@ -135,12 +133,13 @@ struct SentencePieceTokenizer::Model {
     // Where blanks begin pieces, and those at the ends of a text do not count, what stands before a
     // blank and what begins with it are encoded alike alone and joined.
     const auto spans_blank = [](const SentencePieceModelFile::Piece& piece) {
-      return piece.type != PieceType::control && piece.text.find(kBlank, 1) != std::string::npos;
+      return piece.type != PieceType::control &&
+             piece.text.find(kBlankMark, 1) != std::string::npos;
     };
     // (A model of words takes what it does not know together, several words as one: each is a word
     // here.)
     if (!file.add_dummy_prefix || !file.remove_extra_whitespaces || file.whitespace_as_suffix ||
-        !(ids.contains(kBlank) || file.algorithm == SentencePieceModelFile::Algorithm::word) ||
+        !(ids.contains(kBlankMark) || file.algorithm == SentencePieceModelFile::Algorithm::word) ||
         std::any_of(file.pieces.begin(), file.pieces.end(), spans_blank))
       return;
     // NFKC with the library's additions makes line ends blanks, too.
@@ -274,16 +273,16 @@ class SentencePieceTokenizer::Stream final : public StreamDecoder {
   std::string plain(std::string_view piece) {
     const SentencePieceModelFile& file = model_.file;
     if (at_start_ && (file.add_dummy_prefix || file.remove_extra_whitespaces) &&
-        piece.starts_with(kBlank)) {
-      piece.remove_prefix(kBlank.size());
+        piece.starts_with(kBlankMark)) {
+      piece.remove_prefix(kBlankMark.size());
       // With no white space kept at the start, the next blank goes as well.
       if (!file.remove_extra_whitespaces) at_start_ = false;
     }
     std::string text;
     while (!piece.empty()) {
-      const bool blank = piece.starts_with(kBlank);
+      const bool blank = piece.starts_with(kBlankMark);
       text += blank ? ' ' : piece[0];
-      piece.remove_prefix(blank ? kBlank.size() : 1);
+      piece.remove_prefix(blank ? kBlankMark.size() : 1);
     }
     return text;
   }

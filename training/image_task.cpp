@@ -164,9 +164,8 @@ class ImageTask final : public ClassTask {
   }
 
   Split open(const std::vector<fs::path>& paths, const fs::path& cache) const {
-    Split split;
-    split.set = open_images(paths, labels_, cache);
-    for (int64_t i = 0; i < split.set->size(); ++i) split.indices.push_back(i);
+    Split split{open_images(paths, labels_, cache), {}};
+    split.indices = all_of(*split.set);
     return split;
   }
 
@@ -190,10 +189,17 @@ class ImageTask final : public ClassTask {
                                 seed(), kOrderStream | static_cast<uint64_t>(epoch))];
   }
 
-  Tensor room_for(int64_t pictures) const {
-    return torch::empty({pictures, shape_.channels, shape_.height, shape_.width});
+  Pictures room_for(int64_t pictures) const {
+    return {torch::empty({pictures, shape_.channels, shape_.height, shape_.width}),
+            torch::empty({pictures}, torch::kInt64),
+            pictures,
+            {}};
   }
-  int64_t numbers_of_picture() const { return shape_.channels * shape_.height * shape_.width; }
+  /// (X, Y, Z)
+  std::span<float> pixels_of(Pictures& made, int64_t row) const {
+    const int64_t count = shape_.channels * shape_.height * shape_.width;
+    return {made.inputs.mutable_data_ptr<float>() + row * count, static_cast<size_t>(count)};
+  }
 
   // The following run on worker threads: they call no operator of LibTorch, whose threads are busy.
 
@@ -202,15 +208,15 @@ class ImageTask final : public ClassTask {
   Pictures learn_from(int64_t position) const {
     const int64_t rows = batch_examples(position), size = train_.size();
     const int64_t epoch_start = position / size * size;
-    Pictures made{room_for(rows), torch::empty({rows}, torch::kInt64), rows, {}};
+    Pictures made = room_for(rows);
     for (int64_t row = 0; row < rows; ++row) {
       int64_t tried = 0;
       RandomStream random(seed(), kAugmentStream | static_cast<uint64_t>(position + row));
-      const std::span<float> to(made.inputs.mutable_data_ptr<float>() + row * numbers_of_picture(),
-                                static_cast<size_t>(numbers_of_picture()));
+      const std::span<float> to = pixels_of(made, row);
       for (bool done = false; !done; ++tried) {
         const int64_t index = drawn(epoch_start + (position + row + tried - epoch_start) % size);
-        done = try_read(*train_.set, index, made, [&](const Image& image) {
+        done = try_read(*train_.set, index, made, [&](Image image) {
+          image = with_channels(std::move(image), shape_.channels);
           normalize(
               fit_randomly(image, shape_.height, shape_.width, input_, config_.augment, random),
               input_, to);
@@ -233,16 +239,12 @@ class ImageTask final : public ClassTask {
 
   /// Pictures as they are. A broken one has no row.
   Pictures read(const ImageSet& set, const std::vector<int64_t>& indices) const {
-    Pictures made{room_for(std::ssize(indices)),
-                  torch::empty({std::ssize(indices)}, torch::kInt64),
-                  std::ssize(indices),
-                  {}};
+    Pictures made = room_for(std::ssize(indices));
     int64_t row = 0;
     for (const int64_t index : indices)
-      row += try_read(set, index, made, [&](const Image& image) {
-        normalize(fit(image, shape_.height, shape_.width, input_), input_,
-                  {made.inputs.mutable_data_ptr<float>() + row * numbers_of_picture(),
-                   static_cast<size_t>(numbers_of_picture())});
+      row += try_read(set, index, made, [&](Image image) {
+        fill_input(std::move(image), shape_.channels, shape_.height, shape_.width, input_,
+                   pixels_of(made, row));
         made.targets.mutable_data_ptr<int64_t>()[row] = set.label(index);
       });
     made.inputs = made.inputs.narrow(0, 0, row);
@@ -254,7 +256,7 @@ class ImageTask final : public ClassTask {
   template <class Use>
   bool try_read(const ImageSet& set, int64_t index, Pictures& made, const Use& use) const {
     try {
-      use(with_channels(set.image(index), shape_.channels));
+      use(set.image(index));
       return true;
     } catch (const DataError& error) {
       made.problems.emplace_back(index, error.what());

@@ -6,18 +6,16 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/safetensors.h"
 #include "core/config.h"
+#include "tests/support/checkpoint_golden.h"
 #include "tests/support/message_of.h"
 #include "tests/support/temp_folder.h"
 
 namespace zoo {
 namespace {
 
+using testing::golden;
 using testing::message_of;
 using testing::TempFolder;
-
-fs::path golden(const std::string& name) {
-  return fs::path(ZOO_SOURCE_DIR) / "tests/golden/checkpoint" / name;
-}
 
 /// Compares all that the folder's expected.safetensors has of real tokens.
 void expect_golden(TextEncoder& model, const std::string& name) {
@@ -66,14 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Goldens, BertFolder,
                          [](const auto& info) { return std::string(info.param); });
 
 // For tests/golden/checkpoint/check_export.py.
-TEST_P(BertFolder, DISABLED_WritesFoldersForPython) {
-  const LoadedModel loaded = load_model(golden(GetParam()));
-  const fs::path folder = fs::path("exports") / GetParam();
-  fs::create_directories(folder);
-  save_model(folder, *loaded.model, loaded.config, nullptr, {}, nullptr);
-  fs::copy_file(golden(GetParam()) / "expected.safetensors", folder / "expected.safetensors",
-                fs::copy_options::overwrite_existing);
-}
+TEST_P(BertFolder, DISABLED_WritesFoldersForPython) { testing::write_for_python(GetParam()); }
 
 TEST(BertFolder, LabelsAreThoseOfTheConfig) {
   const LoadedModel loaded = load_model(golden("bert_classifier"), {.weights = false});

@@ -6,17 +6,15 @@
 #include "core/config.h"
 #include "decoding/generate.h"
 #include "models/gpt.h"
+#include "tests/support/checkpoint_golden.h"
 #include "tests/support/model_a.h"
 #include "tests/support/temp_folder.h"
 
 namespace zoo {
 namespace {
 
+using ::zoo::testing::golden;
 using ::zoo::testing::TempFolder;
-
-fs::path golden(const std::string& name) {
-  return fs::path(ZOO_SOURCE_DIR) / "tests/golden/checkpoint" / name;
-}
 
 /// The message of the Error that `use` throws, "" if it throws none.
 std::string message_of(const std::function<void()>& use) {

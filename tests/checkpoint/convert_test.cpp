@@ -2,21 +2,20 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/compare.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/safetensors.h"
 #include "checkpoint/weight_files.h"
+#include "tests/support/checkpoint_golden.h"
 #include "tests/support/message_of.h"
 #include "tests/support/temp_folder.h"
 
 namespace zoo {
 namespace {
 
+using testing::golden;
 using testing::message_of;
 using testing::TempFolder;
-
-fs::path golden(const std::string& name) {
-  return fs::path(ZOO_SOURCE_DIR) / "tests/golden/checkpoint" / name;
-}
 
 void expect_part(const std::string& message, const std::string& part) {
   EXPECT_NE(message.find(part), std::string::npos) << message;

@@ -8,18 +8,16 @@
 #include "checkpoint/safetensors.h"
 #include "core/config.h"
 #include "decoding/translate.h"
+#include "tests/support/checkpoint_golden.h"
 #include "tests/support/message_of.h"
 #include "tests/support/temp_folder.h"
 
 namespace zoo {
 namespace {
 
+using testing::golden;
 using testing::message_of;
 using testing::TempFolder;
-
-fs::path golden(const std::string& name) {
-  return fs::path(ZOO_SOURCE_DIR) / "tests/golden/checkpoint" / name;
-}
 
 std::vector<int64_t> ids_of(const Tensor& tensor) {
   return {tensor.const_data_ptr<int64_t>(), tensor.const_data_ptr<int64_t>() + tensor.numel()};

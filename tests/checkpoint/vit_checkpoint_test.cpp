@@ -5,18 +5,16 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/safetensors.h"
 #include "core/config.h"
+#include "tests/support/checkpoint_golden.h"
 #include "tests/support/message_of.h"
 #include "tests/support/temp_folder.h"
 
 namespace zoo {
 namespace {
 
+using testing::golden;
 using testing::message_of;
 using testing::TempFolder;
-
-fs::path golden(const std::string& name) {
-  return fs::path(ZOO_SOURCE_DIR) / "tests/golden/checkpoint" / name;
-}
 
 void expect_near(const Tensor& found, const Tensor& expected, const char* what) {
   ASSERT_EQ(found.sizes(), expected.sizes()) << what;
@@ -63,14 +61,7 @@ INSTANTIATE_TEST_SUITE_P(Goldens, VitFolder,
                          [](const auto& info) { return std::string(info.param); });
 
 // For tests/golden/checkpoint/check_export.py.
-TEST_P(VitFolder, DISABLED_WritesFoldersForPython) {
-  const LoadedModel loaded = load_model(golden(GetParam()));
-  const fs::path folder = fs::path("exports") / GetParam();
-  fs::create_directories(folder);
-  save_model(folder, *loaded.model, loaded.config, nullptr, {}, nullptr);
-  fs::copy_file(golden(GetParam()) / "expected.safetensors", folder / "expected.safetensors",
-                fs::copy_options::overwrite_existing);
-}
+TEST_P(VitFolder, DISABLED_WritesFoldersForPython) { testing::write_for_python(GetParam()); }
 
 TEST(VitFolder, RefusesWhatOurModelCannotCompute) {
   const TempFolder folder;

@@ -11,17 +11,10 @@
 namespace zoo {
 namespace {
 
+using testing::cli;
 using testing::CliResult;
-using testing::run_cli;
+using testing::small;
 using testing::SmallRun;
-
-const SmallRun& small() {
-  static const SmallRun run;
-  return run;
-}
-CliResult cli(const std::vector<std::string>& arguments, const std::string& input = "") {
-  return run_cli(arguments, input, small().path());
-}
 
 TEST(FillMaskCommand, PrintsTheMostProbableTokensOfEachMask) {
   const CliResult found =

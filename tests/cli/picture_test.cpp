@@ -8,18 +8,11 @@
 namespace zoo {
 namespace {
 
+using testing::cli;
 using testing::CliResult;
 using testing::holds;
 using testing::run_cli;
-using testing::SmallRun;
-
-const SmallRun& small() {
-  static const SmallRun run;
-  return run;
-}
-CliResult cli(const std::vector<std::string>& arguments, const std::string& input = "") {
-  return run_cli(arguments, input, small().path());
-}
+using testing::small;
 
 TEST(ClassifyPictures, PrintsALineForEach) {
   const CliResult found =

@@ -181,4 +181,14 @@ class SmallRun : public TempFolder {
   CliResult training;  ///< what train said
 };
 
+/// The one that tests share which write nothing that another reads.
+inline const SmallRun& small() {
+  static const SmallRun run;
+  return run;
+}
+/// transformer-cli in its folder. @param input standard input
+inline CliResult cli(const std::vector<std::string>& arguments, const std::string& input = "") {
+  return run_cli(arguments, input, small().path());
+}
+
 }  // namespace zoo::testing
