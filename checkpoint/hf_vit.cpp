@@ -88,7 +88,7 @@ ModelConfig read_vit(const Json& json, const std::string& where) {
 std::optional<Json> write_vit(const ModelConfig& config) {
   const auto* ours = std::get_if<VitConfig>(&config);
   if (ours == nullptr || !ours->has_class_token() || ours->position != PatchPosition::learned ||
-      !is_plain_block(ours->block, NormPlacement::pre))
+      ours->stem != PatchStem::linear || !is_plain_block(ours->block, NormPlacement::pre))
     return std::nullopt;
   const auto& mlp = std::get<MlpConfig>(ours->block.feed_forward);
   HfVitConfig theirs;

@@ -196,9 +196,18 @@ std::vector<ParameterCost> costs(const BertConfig& config) {
 std::vector<ParameterCost> costs(const VitConfig& config) {
   const BlockConfig& block = config.block;
   const Sizes s = sizes_of(block, config.d_model);
-  const int64_t pixels = config.channels * config.patch_size * config.patch_size;
   Collector parameters;
-  parameters.linear("embedding", "patch_embedding", "D", "X P P", s.d_model, pixels, true);
+  // Channels are D over a power of two.
+  const int64_t stem = config.stem_layers();
+  const auto channels = [&](int64_t layer) {
+    return layer == 0 ? std::string("X") : cat("D/", int64_t{1} << (stem - layer + 1));
+  };
+  for (int64_t layer = 1; layer <= stem; ++layer)
+    parameters.linear("embedding", cat("stem.", layer - 1), channels(layer),
+                      "9 " + channels(layer - 1), config.stem_channels(layer),
+                      9 * config.stem_channels(layer - 1), true);
+  parameters.linear("embedding", "patch_embedding", "D", stem == 0 ? "X P P" : channels(stem),
+                    s.d_model, config.patch_inputs(), true);
   if (config.has_class_token())
     parameters.add("embedding", "class_token.weight", "(1, D)", {1, s.d_model});
   if (config.position == PatchPosition::learned)
@@ -376,9 +385,13 @@ double predicted_share(const auto&) { return 1; }
 double flops(const VitConfig& config, int64_t keys) {
   const Sizes s = sizes_of(config.block, config.d_model);
   const double block = self_attention_products(s, keys) + feed_forward_products(s);
-  const double pixels = real(config.channels * config.patch_size * config.patch_size);
+  double patch = real(config.patch_inputs()) * real(s.d_model);
+  double outputs = 1;  // of the last convolution in a patch; four times as many of the one before
+  for (int64_t layer = config.stem_layers(); layer >= 1; --layer, outputs *= 4)
+    patch +=
+        outputs * 9 * real(config.stem_channels(layer - 1)) * real(config.stem_channels(layer));
   const double classes = real(s.d_model) * real(std::ssize(config.labels)) / real(keys);
-  return 2 * (real(config.num_layers) * block + pixels * real(s.d_model) + classes);
+  return 2 * (real(config.num_layers) * block + patch + classes);
 }
 
 double flops(const BertConfig& config, int64_t keys) {
@@ -464,9 +477,12 @@ double kept_of_token(const BertConfig& config, int64_t tokens) {
 
 double kept_of_token(const VitConfig& config, int64_t tokens) {
   const Sizes s = sizes_of(config.block, config.d_model);
+  double patch = real(config.patch_inputs()), outputs = 1;
+  for (int64_t layer = config.stem_layers(); layer >= 1; --layer, outputs *= 4)  // windows, ReLU
+    patch += outputs * real(9 * config.stem_channels(layer - 1) + config.stem_channels(layer));
   return real(config.num_layers) *
              kept_in_block(s, config.block, config.dropout, NoPositionConfig{}, tokens) +
-         real(config.channels * config.patch_size * config.patch_size) + 3 * real(s.d_model);
+         patch + 3 * real(s.d_model);
 }
 
 double kept_of_token(const RnnSeq2SeqConfig& config, int64_t tokens) {

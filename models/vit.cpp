@@ -20,6 +20,11 @@ Tensor patch_pixels(const Tensor& images, int64_t patch_size) {
       .reshape({images.size(0), rows * columns, -1});
 }
 
+Tensor halving_windows(const Tensor& images) {
+  return at::im2col(images, {3, 3}, /*dilation=*/{1, 1}, /*padding=*/{1, 1}, /*stride=*/{2, 2})
+      .transpose(1, 2);
+}
+
 Tensor resize_positions(const Tensor& weight, const VitConfig& from, const VitConfig& to) {
   const int64_t first = from.has_class_token() ? 1 : 0;
   const Tensor grid =
@@ -48,8 +53,14 @@ Vit::Vit(const VitConfig& config) : config_(config) {
   if (config.labels.empty())
     fail("labels is empty; name the classes, or give data that decide them");
   const int64_t d_model = config.d_model;
-  const int64_t pixels = config.channels * config.patch_size * config.patch_size;
-  patch_embedding = register_module("patch_embedding", Linear(pixels, d_model, true));
+  if (config.stem == PatchStem::conv) {
+    stem = register_module("stem", torch::nn::ModuleList());
+    for (int64_t layer = 1; layer <= config.stem_layers(); ++layer)
+      stem->push_back(
+          Linear(9 * config.stem_channels(layer - 1), config.stem_channels(layer), true));
+  }
+  patch_embedding =
+      register_module("patch_embedding", Linear(config.patch_inputs(), d_model, true));
   if (config.has_class_token()) class_token = register_module("class_token", Embedding(1, d_model));
   if (config.position == PatchPosition::learned)
     position = register_module("position", Embedding(config.tokens(), d_model));
@@ -64,6 +75,18 @@ Vit::Vit(const VitConfig& config) : config_(config) {
 
 Tensor Vit::drop(const Tensor& x, double rate) const {
   return is_training() && rate > 0 ? at::dropout(x, rate, true) : x;
+}
+
+Tensor Vit::embed_patches(const Tensor& images) {
+  if (config_.stem == PatchStem::linear)
+    return patch_embedding->forward(patch_pixels(images, config_.patch_size));
+  Tensor picture = images, pixels;  // (B, X, Y, Z), (B, Y Z, X)
+  for (const auto& layer : *stem) {
+    const int64_t rows = picture.size(2) / 2, columns = picture.size(3) / 2;
+    pixels = layer->as<LinearImpl>()->forward(halving_windows(picture)).relu();
+    picture = pixels.transpose(1, 2).unflatten(2, {rows, columns});
+  }
+  return patch_embedding->forward(pixels);
 }
 
 Tensor Vit::add_positions(const Tensor& patches, int64_t rows, int64_t columns) const {
@@ -97,7 +120,7 @@ Tensor Vit::encode(const Tensor& images, Tap* tap) {
     throw ShapeError(cat("images: ", images.size(2), " x ", images.size(3),
                          " pixels, which the patch size ", patch, " does not divide"));
   const int64_t rows = images.size(2) / patch, columns = images.size(3) / patch;
-  const Tensor patches = patch_embedding->forward(patch_pixels(images, patch));       // (B, R S, D)
+  const Tensor patches = embed_patches(images);                                       // (B, R S, D)
   Tensor x = drop(add_positions(patches, rows, columns), config_.dropout.embedding);  // (B, T, D)
   AttentionScope scope;
   const Position nowhere = make_position(NoPositionConfig{}, {0, 0, 0, 0});

@@ -29,6 +29,11 @@ Tensor sinusoidal_grid(int64_t rows, int64_t columns, int64_t d_model);
 /// @param images (B, X, R P, S P)  @return (B, R S, X P P)
 Tensor patch_pixels(const Tensor& images, int64_t patch_size);
 
+/// What a 3 x 3 convolution of stride 2 reads for each of its outputs, with a border of zeros: with
+/// a matrix (C, 9 X) on top it is that convolution. @param images (B, X, 2 R, 2 S)
+/// @return (B, R S, 9 X): channels, then rows, then columns of a window
+Tensor halving_windows(const Tensor& images);
+
 /// The learned positions of a model for pictures of another size. @param weight (T, D) of `from`
 /// @return (T, D) of `to`
 Tensor resize_positions(const Tensor& weight, const VitConfig& from, const VitConfig& to);
@@ -48,6 +53,7 @@ class Vit final : public ImageEncoder {
   const ImageInputConfig& input() const override { return config_.input; }
   const VitConfig& config() const { return config_; }
 
+  torch::nn::ModuleList stem;       ///< convolutions as LinearImpl, 9 X to X'; empty without
   Linear patch_embedding{nullptr};  ///< X P P to D: channels, then rows, then columns of a patch
   Embedding class_token{nullptr};   ///< (1, D); null with mean pooling
   Embedding position{nullptr};      ///< (T, D): the class token's, then row by row; learned only
@@ -57,6 +63,7 @@ class Vit final : public ImageEncoder {
 
  private:
   Tensor drop(const Tensor& x, double rate) const;
+  Tensor embed_patches(const Tensor& images);
   Tensor add_positions(const Tensor& patches, int64_t rows, int64_t columns) const;
 
   VitConfig config_;

@@ -1,11 +1,25 @@
 #include "models/vit_config.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "core/error.h"
 #include "models/presets.h"
 
 namespace zoo {
 
+int64_t VitConfig::stem_layers() const {
+  return stem == PatchStem::conv ? std::countr_zero(static_cast<uint64_t>(patch_size)) : 0;
+}
+
+int64_t VitConfig::stem_channels(int64_t layer) const {
+  return layer == 0 ? channels : std::max<int64_t>(8, d_model >> (stem_layers() - layer + 1));
+}
+
 std::string VitConfig::check() const {
+  if (stem == PatchStem::conv &&
+      (patch_size < 2 || !std::has_single_bit(static_cast<uint64_t>(patch_size))))
+    return cat("stem \"conv\" halves pictures: patch_size must be 2, 4, 8, …, found ", patch_size);
   if (image_height % patch_size != 0 || image_width % patch_size != 0)
     return cat("patch_size ", patch_size, " must divide image_height ", image_height,
                " and image_width ", image_width);

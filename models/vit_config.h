@@ -18,6 +18,14 @@ struct EnumNames<PatchPosition> {
                                      std::pair{PatchPosition::none, "none"}};
 };
 
+/// How patches become vectors.
+enum class PatchStem { linear, conv };
+template <>
+struct EnumNames<PatchStem> {
+  static constexpr std::array values{std::pair{PatchStem::linear, "linear"},
+                                     std::pair{PatchStem::conv, "conv"}};
+};
+
 /// What the classes are told from.
 enum class ImagePooling { class_token, mean };
 template <>
@@ -34,6 +42,7 @@ struct VitConfig {
   int64_t image_height = 224, image_width = 224;
   int64_t channels = 3;
   int64_t patch_size = 16;
+  PatchStem stem = PatchStem::linear;
   int64_t num_layers = 12;
   int64_t d_model = 768;
   PatchPosition position = PatchPosition::learned;
@@ -53,6 +62,11 @@ struct VitConfig {
     visit("image_width", image_width, at_least(1), "columns of pixels");
     visit("channels", channels, between(1, 4), "colours: 3, or 1 for grey pictures");
     visit("patch_size", patch_size, at_least(1), "rows and columns of pixels in a patch");
+    visit("stem", stem,
+          "linear: a product with the patch's pixels; conv: 3 x 3 convolutions of stride 2 with "
+          "ReLU, which halve the picture down to a patch_size of 2, 4, 8, … and double their "
+          "channels up to d_model / 2, then a product (Xiao et al. 2021, \"Early Convolutions Help "
+          "Transformers See Better\", section 4)");
     visit("num_layers", num_layers, at_least(1), "blocks");
     visit("d_model", d_model, at_least(1), "width of the residual stream");
     visit("position", position,
@@ -70,6 +84,15 @@ struct VitConfig {
 
   int64_t rows() const { return image_height / patch_size; }  ///< of patches
   int64_t columns() const { return image_width / patch_size; }
+  /// Convolutions before the product.
+  int64_t stem_layers() const;
+  /// Channels behind the convolution `layer`, from 1 on; of 0 the picture's.
+  int64_t stem_channels(int64_t layer) const;
+  /// Numbers that the product reads of a patch.
+  int64_t patch_inputs() const {
+    return stem == PatchStem::conv ? stem_channels(stem_layers())
+                                   : channels * patch_size * patch_size;
+  }
   bool has_class_token() const { return pooling == ImagePooling::class_token; }
   /// Tokens that the blocks read: the patches, and the class token.
   int64_t tokens() const { return rows() * columns() + (has_class_token() ? 1 : 0); }

@@ -53,6 +53,31 @@ TEST(Vit, PatchesAreAStridedConvolution) {
   EXPECT_TRUE(torch::equal(patch_pixels(wide, 4), unfolded));
 }
 
+// What LibTorch's convolutions make of the same weights.
+TEST(Vit, StemIsConvolutionsOfStrideTwo) {
+  VitConfig config = small();
+  config.stem = PatchStem::conv;
+  config.d_model = 64;
+  config.position = PatchPosition::none;
+  config.pooling = ImagePooling::mean;
+  const auto model = made(config);
+  const torch::NoGradGuard no_grad;
+  for (Tensor& parameter : model->parameters()) parameter.add_(0.1 * torch::randn_like(parameter));
+  const Tensor images = torch::randn({3, 2, 8, 12});
+  Tap tap{.want_attention = false, .want_hidden = true, .attention = {}, .hidden = {}};
+  model->encode(images, &tap);
+  Tensor expected = images;
+  for (const auto& layer : *model->stem) {
+    const auto& linear = *layer->as<LinearImpl>();
+    const Tensor kernel = linear.weight.view({linear.weight.size(0), -1, 3, 3});
+    expected = at::conv2d(expected, kernel, linear.bias, /*stride=*/2, /*padding=*/1).relu();
+  }
+  EXPECT_EQ(expected.size(1), 32);
+  expected = at::linear(expected.flatten(2).transpose(1, 2), model->patch_embedding->weight,
+                        model->patch_embedding->bias);
+  EXPECT_LE(largest(tap.hidden[0] - expected), 1e-5);
+}
+
 TEST(Vit, WithoutPositionsTheOrderOfPatchesMakesNoDifference) {
   const auto turned_changes = [](PatchPosition position) {
     VitConfig config = small();
@@ -140,6 +165,9 @@ TEST(Vit, CostsAreTheModules) {
   config.position = PatchPosition::none;
   config.block.placement = NormPlacement::post;
   EXPECT_EQ(testing::predicted_parameters(config), testing::built_parameters(*made(config)));
+  config.stem = PatchStem::conv;
+  config.d_model = 64;
+  EXPECT_EQ(testing::predicted_parameters(config), testing::built_parameters(*made(config)));
 }
 
 TEST(Vit, BadSizesAreRefused) {
@@ -150,6 +178,11 @@ TEST(Vit, BadSizesAreRefused) {
   config = small();
   config.patch_size = 5;
   EXPECT_NE(testing::message_of([&] { make_image_encoder(config); }).find("must divide"),
+            std::string::npos);
+  config.image_height = config.image_width = 12;
+  config.patch_size = 6;
+  config.stem = PatchStem::conv;
+  EXPECT_NE(testing::message_of([&] { make_image_encoder(config); }).find("must be 2, 4, 8"),
             std::string::npos);
 }
 

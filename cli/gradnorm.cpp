@@ -1,0 +1,230 @@
+// transformer-cli gradnorm: how gradients travel, measured beside what theory says.
+
+#include "analysis/gradnorm.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+
+#include "cli/command.h"
+#include "cli/runtime.h"
+#include "core/text.h"
+
+namespace zoo::cli {
+namespace {
+
+std::string figure(double value) {
+  if (std::isnan(value)) return "";
+  if (std::isinf(value)) return "none";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+template <class Enum>
+std::vector<std::string> names_of() {
+  std::vector<std::string> all;
+  for (const auto& [value, name] : EnumNames<Enum>::values) all.emplace_back(name);
+  return all;
+}
+
+template <class Enum>
+Enum value_of(const std::string& wanted) {
+  for (const auto& [value, name] : EnumNames<Enum>::values)
+    if (name == wanted) return value;
+  throw ConfigError(
+      cat("gradnorm: \"", wanted, "\" is refused; allowed: ", join(names_of<Enum>(), ", ")));
+}
+
+std::vector<int64_t> read_depths(const std::string& text) {
+  std::vector<int64_t> depths;
+  for (const std::string& part : split(text, ',')) {
+    int64_t depth = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), depth);
+    if (error != std::errc() || end != part.data() + part.size() || depth < 1 || depth > 1000)
+      throw ConfigError(cat("--depths: \"", part,
+                            "\" is refused; give whole numbers from 1 to "
+                            "1,000 with commas between, such as 2,4,8"));
+    depths.push_back(depth);
+  }
+  return depths;
+}
+
+struct Gradnorm {
+  std::string mode, out, depths, dtype = "f64";
+  std::vector<std::string> models;
+  std::optional<int64_t> T, d, layers, batch, seeds;
+  std::optional<double> rho, forget_bias;
+  std::optional<std::string> init, norm, loss;
+  bool check = false;
+
+  void declare(Flags& flags) {
+    flags.describe(
+        "Measures gradients in networks as they are drawn, and tries what theory says of them.\n"
+        "time      g_k, the root mean square of ||dL/dh_{T-k}||, by the distance k from the loss\n"
+        "depth     weights' gradients and vectors' norms in encoders of several depths, pre- and\n"
+        "          post-norm\n"
+        "jacobian  singular values of dh_T/dh_{T-k}\n"
+        "Models are given as many parameters as the LSTM of width d has, within 5 %. rate: the\n"
+        "factor a step, from k = T/10 to 6T/10; horizon: steps until 1 % is left. Every check is\n"
+        "explained in docs/gradnorm.md. Runs on the CPU.");
+    flags.choice("mode", mode, names_of<GradnormMode>(), "what to look at");
+    flags.choices("--models", models, names_of<ProbeModel>(),
+                  "networks (default: rnn,lstm,gru,rnn-attn,transformer)");
+    flags.number("--T", T, between(2, 100'000), "steps; default 100, in mode depth 16");
+    flags.number("--d", d, between(4, 4096), "width; default 64, in mode depth 128");
+    flags.number("--batch", batch, between(1, 4096), "sequences; default 16");
+    flags.number("--seeds", seeds, between(1, 1000), "networks drawn of each kind; default 5");
+    flags.number("--layers", layers, between(1, 100), "of the Transformer; default 1");
+    flags.choice("--dtype", dtype, {"f64", "f32"}, "number format");
+    flags.choice("--init", init, names_of<ProbeInit>(),
+                 "recurrent weights: rho times an orthogonal matrix, of variance rho^2/d (the "
+                 "default), or as torch draws them");
+    flags.number("--rho", rho, between(0, 100), "their scale; default 1");
+    flags.number("--forget-bias", forget_bias, any_number(), "of the LSTM; default: as drawn");
+    flags.choice("--norm", norm, {"pre", "post"},
+                 "of the Transformer; default pre, in mode depth both");
+    flags.text("--depths", depths, "N,N", "layers, in mode depth (default: 2,4,6,8,12,24)");
+    flags.choice("--loss", loss, names_of<ProbeLoss>(),
+                 "probe: v . h_T with a random v (default); cross-entropy at T; its mean over all "
+                 "places, which hides what vanishes");
+    flags.text("-o,--out", out, "DIR",
+               "write gradnorm.json, MODE.csv and pictures (SVG) into this folder");
+    flags.flag("--check", check, "exit code 1 if a check fails");
+    flags.example("an LSTM with and without a bias of its forget gate",
+                  "transformer-cli gradnorm time --models rnn,lstm --init default --forget-bias 3");
+    flags.example("pre- against post-norm",
+                  "transformer-cli gradnorm depth --depths 2,4,8 --seeds 2 -o runs/depth");
+    flags.example("whether theory holds", "transformer-cli gradnorm jacobian --seeds 1 --check");
+  }
+
+  int run(const GlobalOptions& globals) {
+    if (mode.empty())
+      throw ConfigError(
+          cat("gradnorm: no mode is given; name one: ", join(names_of<GradnormMode>(), ", ")));
+    start_runtime(globals);
+    const auto chosen = value_of<GradnormMode>(mode);
+    GradnormOptions options = read_options(chosen, globals);
+    Progress progress;
+    options.on_start = [&](const std::string& what) {
+      if (progress.due()) progress.show(what);
+    };
+    const GradnormResult result = gradnorm(chosen, options);
+    progress.finish();
+    if (!out.empty()) write_gradnorm(result, out);
+    if (globals.json) {
+      cli::out() << to_json(result).dump(2) << '\n';
+    } else {
+      print(result);
+    }
+    if (check) require_passed(result);
+    return kDone;
+  }
+
+ private:
+  GradnormOptions read_options(GradnormMode chosen, const GlobalOptions& globals) const {
+    GradnormOptions options;
+    if (chosen == GradnormMode::depth) options.T = 16, options.d = 128;
+    if (!models.empty()) {
+      options.models.clear();
+      for (const std::string& model : models) options.models.push_back(value_of<ProbeModel>(model));
+    }
+    options.T = T.value_or(options.T);
+    options.d = d.value_or(options.d);
+    options.batch = batch.value_or(options.batch);
+    options.seeds = seeds.value_or(options.seeds);
+    options.layers = layers.value_or(options.layers);
+    options.rho = rho.value_or(options.rho);
+    options.forget_bias = forget_bias;
+    options.float32 = dtype == "f32";
+    if (init) options.init = value_of<ProbeInit>(*init);
+    if (norm) options.norm = value_of<NormPlacement>(*norm);
+    if (loss) options.loss = value_of<ProbeLoss>(*loss);
+    if (!depths.empty()) options.depths = read_depths(depths);
+    options.seed = static_cast<uint64_t>(globals.seed);
+    return options;
+  }
+
+  static void print(const GradnormResult& result) {
+    if (result.mode == GradnormMode::time) print_fits(result);
+    if (result.mode == GradnormMode::depth) print_depth(result);
+    if (result.mode == GradnormMode::jacobian) print_jacobian(result);
+    if (result.checks.empty()) return;
+    cli::out() << '\n';
+    Table table({"check", "claim", "found", "bound", ""});
+    for (const GradnormCheck& check : result.checks)
+      table.add({check.id, check.claim, figure(check.value), check.bound(),
+                 check.pass() ? "passed" : "FAILED"});
+    table.print(cli::out());
+  }
+
+  static void print_fits(const GradnormResult& result) {
+    Table table({"model", "parameters", "state", "rate", "theory", "horizon", "ln r a step",
+                 "95 % interval", "rate, mean loss"});
+    for (const GradnormFit& fit : result.fits) {
+      int64_t count = 0;
+      for (const auto& [model, parameters] : result.parameters)
+        if (model == fit.model) count = parameters;
+      table.add({fit.model, with_thousands(count), fit.observed, figure(fit.rate),
+                 figure(fit.theory_rate), figure(fit.horizon), figure(fit.slope),
+                 cat(figure(fit.low), " .. ", figure(fit.high)), figure(fit.mean_ce_rate)});
+    }
+    table.print(cli::out());
+  }
+
+  // Means over seeds of the last layer, for each norm and depth.
+  static void print_depth(const GradnormResult& result) {
+    Table table({"norm", "layers", "||dL/dW2|| last", "first", "||x||^2/d last", "theory"});
+    for (const NormPlacement norm : {NormPlacement::pre, NormPlacement::post}) {
+      for (const int64_t depth : result.options.depths) {
+        double last = 0, first = 0, square = 0, low = 0, high = 0, count = 0;
+        for (const DepthRow& row : result.depth) {
+          if (row.norm != norm || row.depth != depth) continue;
+          if (row.parameter == "w2" && row.layer == depth) last += row.grad_norm, ++count;
+          if (row.parameter == "w2" && row.layer == 1) first += row.grad_norm;
+          if (row.parameter == "x" && row.layer == depth)
+            square += row.hidden_sq_over_d, low = row.low, high = row.high;
+        }
+        if (count == 0) continue;
+        table.add({std::string(enum_name(norm)), cat(depth), figure(last / count),
+                   figure(first / count), figure(square / count),
+                   cat(figure(low), " .. ", figure(high))});
+      }
+    }
+    table.print(cli::out());
+  }
+
+  // Of the first seed; the file has all.
+  static void print_jacobian(const GradnormResult& result) {
+    Table table({"model", "k", "largest", "smallest", "effective rank", "ln largest / k"});
+    for (const JacobianRow& row : result.jacobian) {
+      if (row.seed != result.options.seed || (row.k & (row.k - 1)) != 0) continue;
+      // Far below the largest ones stands nothing but rounding.
+      const bool rounding = row.sigma_min < 1e-15 * row.sigma_max;
+      table.add({row.model, cat(row.k), figure(row.sigma_max),
+                 rounding ? "" : figure(row.sigma_min), figure(row.rank_eff),
+                 figure(row.lyapunov)});
+    }
+    table.print(cli::out());
+  }
+
+  static void require_passed(const GradnormResult& result) {
+    std::vector<std::string> failed;
+    for (const GradnormCheck& check : result.checks)
+      if (!check.pass())
+        failed.push_back(
+            cat(check.id, " (", check.claim, ": ", figure(check.value), ", ", check.bound(), ")"));
+    if (!failed.empty())
+      throw Error(cat("gradnorm: ", failed.size(), " of ", result.checks.size(),
+                      " checks failed: ", join(failed, "; ")));
+  }
+};
+
+}  // namespace
+
+Command gradnorm_command() {
+  return make_command<Gradnorm>("gradnorm",
+                                "How gradients travel in time and depth, against theory");
+}
+
+}  // namespace zoo::cli
