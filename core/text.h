@@ -39,6 +39,12 @@ std::string human_bytes(double bytes);
 /// "2h 03m", "3m 20s", "12.3s"
 std::string human_seconds(double seconds);
 
+/// A field of a CSV file, in quotes where it has to be (RFC 4180).
+std::string csv_field(std::string_view text);
+/// A number for a CSV file: the shortest text that reads back as the same one; NaN and infinity
+/// leave the field empty.
+std::string csv_number(double value);
+
 /// Calls use(line) for each line of `text`: only LF ends a line, one CR before it is dropped, the
 /// last LF may be missing.
 template <class Use>
