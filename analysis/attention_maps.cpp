@@ -199,7 +199,7 @@ AttentionMaps attention_maps(ImageEncoder& model, const Tensor& image) {
   model.encode(image.unsqueeze(0).to(device_of(model), dtype_of(model)), &tap);
   const int64_t patch = model.image_shape().patch_size;
   AttentionMaps maps;
-  maps.grid = {
+  maps.grid = PatchGrid{
       .rows = image.size(1) / patch, .columns = image.size(2) / patch, .patch_size = patch};
   const int64_t patches = maps.grid->rows * maps.grid->columns;
   maps.grid->class_token = !tap.attention.empty() && tap.attention[0].size(3) > patches;
@@ -383,9 +383,8 @@ Json maps_json(const AttentionMaps& maps, bool weights) {
   Json json = {{"attention", enum_name(maps.part)},
                {"causal", maps.causal},
                {"queries", maps.queries},
-               {"keys", maps.keys},
-               {"distance_unit", maps.grid ? "pixels" : "tokens"}};
-  if (maps.part == AttentionPart::cross) json.erase("distance_unit");
+               {"keys", maps.keys}};
+  if (maps.part != AttentionPart::cross) json["distance_unit"] = maps.grid ? "pixels" : "tokens";
   if (maps.grid)
     json["patches"] = {{"rows", maps.grid->rows},
                        {"columns", maps.grid->columns},
