@@ -139,7 +139,7 @@ class Layout {
     y_ = kMargin;
     if (!grid.title.empty()) {
       text(kMargin, y_ + 10, "start", Style::title, grid.title);
-      right_ = kMargin + 1.2 * plot::text_width(grid.title);
+      title_right_ = kMargin + 1.2 * plot::text_width(grid.title);
       y_ += 24;
     }
     left_ = kMargin;
@@ -200,7 +200,7 @@ class Layout {
   void place_bar(double top) {
     if (drawing_.maps.empty()) {
       text(kMargin, y_ + 10, "start", Style::soft, "no data");
-      drawing_.width = std::max(right_ + kMargin, 160.0);
+      drawing_.width = std::max(title_right_ + kMargin, 160.0);
       drawing_.height = y_ + 24;
       return;
     }
@@ -210,13 +210,13 @@ class Layout {
     const std::string high = plot::value_text(drawing_.high), low = plot::value_text(drawing_.low);
     text(x, top + 10, "start", Style::soft, high);
     text(x, top + kBarHeight, "start", Style::soft, low);
-    drawing_.width = std::ceil(x + longest({high, low}) + kMargin);
+    drawing_.width = std::ceil(std::max(x + longest({high, low}), title_right_) + kMargin);
     drawing_.height = std::ceil(std::max(y_ - kGap, top + kBarHeight) + kMargin);
   }
 
   Drawing drawing_;
-  double side_ = 0, left_ = 0, right_ = 0, y_ = 0;
-  double low_ = std::numeric_limits<double>::infinity(), high_ = -low_;
+  double side_ = 0, left_ = 0, right_ = 0, title_right_ = 0, y_ = 0;
+  double low_ = 0, high_ = -std::numeric_limits<double>::infinity();
 };
 
 // ---- SVG ---------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ struct HeatMapGrid {
   std::string title;
   /// Rows of maps, each from left to right. The labels of a row, and the titles of its axes, are
   /// those of its first map. A map's `lowest`, `highest` and `log` are not read: the colours go
-  /// evenly from the smallest to the largest value of all maps.
+  /// evenly from 0, or a smaller value, to the largest value of all maps.
   std::vector<std::vector<HeatMap>> rows;
 };
 

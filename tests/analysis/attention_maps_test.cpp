@@ -10,6 +10,7 @@
 
 #include "analysis/attention_figure.h"
 #include "checkpoint/safetensors.h"
+#include "core/text.h"
 #include "tests/support/checkpoint_golden.h"
 #include "tests/support/message_of.h"
 #include "tests/support/seq2seq_variants.h"
@@ -463,7 +464,7 @@ TEST(AttentionFigure, HasARowForEachLayer) {
   one.maps[0].heads.resize(4);
   one.maps[0].heads.push_back(one.maps[0].heads[3]);
   EXPECT_EQ(attention_grid(one).rows.size(), 2);
-  one.maps[0].rollout = {};
+  one.maps[0].rollout = Tensor();
   EXPECT_NE(message_of<ConfigError>([&] { rollout_grid(one); }).find("rollout: only"),
             std::string::npos);
 }
