@@ -3,6 +3,7 @@
 // attention were all that mixes them (Abnar & Zuidema 2020, "Quantifying Attention Flow in
 // Transformers", section 3.1).
 
+#include "data/image.h"
 #include "models/contracts.h"
 
 namespace zoo {
@@ -16,5 +17,13 @@ Tensor attention_rollout(const std::vector<Tensor>& attention);
 /// mean over patches where those are averaged; scaled so that a picture's patches sum to 1.
 /// @param images (B, X, Y, Z)  @return (B, R, S) for R rows and S columns of patches
 Tensor patch_relevance(ImageEncoder& model, const Tensor& images);
+/// The same of a rollout. @param rollout (B, T, T), T = R S or, with a class token, 1 + R S
+Tensor patch_relevance(const Tensor& rollout, int64_t rows, int64_t columns);
+
+/// A picture as the model saw it, in grey, under the colours of what each patch contributes, from
+/// the least, black, by red and yellow to the most, white; at least 448 pixels on each side.
+/// @param input (X, Y, Z) float32 on the CPU  @param relevance (R, S) float32 on the CPU
+Image relevance_picture(const Tensor& input, const ImageInputConfig& config,
+                        const Tensor& relevance);
 
 }  // namespace zoo

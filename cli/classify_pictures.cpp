@@ -13,48 +13,6 @@ namespace zoo::cli {
 namespace {
 
 constexpr int64_t kPicturesAtOnce = 32;
-constexpr int64_t kHeatSide = 448;  // pixels, at least, of a picture with its heat
-
-/// From black by red and yellow to white.
-std::array<double, 3> heat_color(double heat) {
-  const auto part = [&](double begin) { return std::clamp((heat - begin) * 3, 0.0, 1.0); };
-  return {part(0), part(1.0 / 3), part(2.0 / 3)};
-}
-
-/// The picture as the model saw it, in grey, under the colours of what each patch contributes.
-/// @param input (X, Y, Z)  @param relevance (R, S)
-Image heat_picture(const Tensor& input, const ImageInputConfig& config, const Tensor& relevance) {
-  const int64_t height = input.size(1), width = input.size(2);
-  const auto to_image = [](const Tensor& bytes) {  // (Y, Z, X) uint8
-    const Tensor packed = bytes.contiguous();
-    const auto* data = packed.const_data_ptr<uint8_t>();
-    return Image{packed.size(2), packed.size(0), packed.size(1), {data, data + packed.numel()}};
-  };
-  const auto per_channel = [&](const std::vector<double>& values) {
-    return torch::tensor(values, torch::kFloat32).view({-1, 1, 1});
-  };
-  const Tensor seen = (input * per_channel(config.std) + per_channel(config.mean)) * 255;
-  // From the least to the most: what all patches have in common tells nothing.
-  const Tensor above = relevance - relevance.min();  // (R, S)
-  const Tensor heat = above / above.max().clamp_min(1e-12) * 255;
-  const auto bytes = [](const Tensor& x) { return x.round().clamp(0, 255).to(torch::kUInt8); };
-  const int64_t factor =
-      std::max<int64_t>(1, (kHeatSide + std::min(height, width) - 1) / std::min(height, width));
-  const auto enlarged = [&](const Image& image) {
-    return resize(image, height * factor, width * factor, Interpolation::bicubic);
-  };
-  const Image grey = enlarged(with_channels(to_image(bytes(seen).permute({1, 2, 0})), 1));
-  const Image heats = enlarged(to_image(bytes(heat).unsqueeze(2)));
-  Image result = Image::black(3, grey.height, grey.width);
-  for (size_t i = 0; i < grey.pixels.size(); ++i) {
-    const std::array<double, 3> color = heat_color(heats.pixels[i] / 255.0);
-    for (size_t k = 0; k < 3; ++k)
-      result.pixels[3 * i + k] =
-          static_cast<uint8_t>(std::lround(0.5 * grey.pixels[i] + 127.5 * color[k]));
-  }
-  return result;
-}
-
 /// A file name for the heat of a picture: "a/b.png" becomes "a-b.png.rollout.png".
 std::string heat_name(std::string name) {
   for (char& letter : name)
@@ -122,8 +80,8 @@ void ClassifyPictures::run(const std::string& model, const std::string& labels_f
       const Tensor relevance = patch_relevance(
           *opened.model, input.to(device_of(*opened.model), dtype_of(*opened.model)))[0];
       write_file(heat_folder / utf8_path(heat_name(name)),
-                 encode_png(heat_picture(picture.input, opened.input,
-                                         relevance.to(torch::kCPU, torch::kFloat32))));
+                 encode_png(relevance_picture(picture.input, opened.input,
+                                              relevance.to(torch::kCPU, torch::kFloat32))));
     }
   };
   std::vector<fs::path> paths;

@@ -86,6 +86,7 @@ Command train_tokenizer_command();
 Command average_command();
 Command convert_command();
 Command inspect_command();
+Command attention_command();
 Command verify_command();
 Command gradnorm_command();
 Command config_command();

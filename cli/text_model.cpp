@@ -19,15 +19,20 @@ TextModel load_text_model(const std::string& command, const std::string& path,
   return text;
 }
 
-EncodedText encode_line(const TextEncoding& encoding, const std::string& line, bool pair,
-                        const std::string& where) {
-  if (!pair) return encoding.encode(line);
+std::pair<std::string_view, std::string_view> split_pair(std::string_view line,
+                                                         const std::string& where) {
   const auto tabs = std::count(line.begin(), line.end(), '\t');
   if (tabs != 1)
     throw DataError(cat(where, ": --pair expects \"text<TAB>text\", found ", tabs, " tabs"));
   const size_t tab = line.find('\t');
-  return encoding.encode(std::string_view(line).substr(0, tab),
-                         std::string_view(line).substr(tab + 1));
+  return {line.substr(0, tab), line.substr(tab + 1)};
+}
+
+EncodedText encode_line(const TextEncoding& encoding, const std::string& line, bool pair,
+                        const std::string& where) {
+  if (!pair) return encoding.encode(line);
+  const auto [first, second] = split_pair(line, where);
+  return encoding.encode(first, second);
 }
 
 }  // namespace zoo::cli

@@ -3,6 +3,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "checkpoint/checkpoint.h"
 #include "cli/command.h"
@@ -21,6 +23,10 @@ struct TextModel {
 /// of model, DataError without a tokenizer
 TextModel load_text_model(const std::string& command, const std::string& path,
                           const GlobalOptions& globals);
+
+/// The two texts of a line with one tab between. @throws DataError, naming `where`, otherwise
+std::pair<std::string_view, std::string_view> split_pair(std::string_view line,
+                                                         const std::string& where);
 
 /// A line for the model: a text, or with `pair` two that a tab separates.
 /// @throws DataError with `pair`, naming `where`, for a line without exactly one tab

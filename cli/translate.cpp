@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "analysis/attention_maps.h"
 #include "cli/command.h"
 #include "cli/line_translator.h"
 #include "cli/lines.h"
@@ -115,16 +116,12 @@ struct Translate {
   }
 
   Json attention_json(const SourceLine& line, const Generation& output) const {
-    Json source = Json::array(), target = Json::array(), matrix = Json::array();
-    for (const int64_t id : line.source) source.push_back(translator.source_tokenizer().piece(id));
-    for (const auto* ids : {&line.prefix, &output.tokens})
-      for (const int64_t id : *ids) target.push_back(translator.tokenizer().piece(id));
-    const Tensor attention = translator.attention(line, output).contiguous();  // (T, S)
-    const float* row = attention.const_data_ptr<float>();
-    for (int64_t i = 0; i < attention.size(0); ++i, row += attention.size(1))
-      matrix.push_back(std::vector<float>(row, row + attention.size(1)));
-    return {
-        {"line", line.number + 1}, {"source", source}, {"target", target}, {"attention", matrix}};
+    std::vector<int64_t> target = line.prefix;
+    target.insert(target.end(), output.tokens.begin(), output.tokens.end());
+    return {{"line", line.number + 1},
+            {"source", token_labels(&translator.source_tokenizer(), line.source)},
+            {"target", token_labels(&translator.tokenizer(), target)},
+            {"attention", matrix_json(translator.attention(line, output))}};  // (T, S)
   }
 
   /// @param found null: a blank line

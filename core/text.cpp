@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 
@@ -108,6 +109,20 @@ std::string format(const char* pattern, auto... values) {
 
 }  // namespace
 
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t group = 0;
+    for (size_t j = 0; j < 3; ++j)
+      group = group << 8 | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0u);
+    for (size_t j = 0; j < 4; ++j)
+      text += i + j <= bytes.size() ? kDigits[group >> (18 - 6 * j) & 63] : '=';
+  }
+  return text;
+}
+
 std::string fixed(double value, int digits) {
   char text[384];  // the largest double has 309 digits before the point
   std::snprintf(text, sizeof text, "%.*f", digits, value);
@@ -138,6 +153,19 @@ std::string human_seconds(double seconds) {
   const auto whole = static_cast<long long>(std::llround(seconds));
   if (whole < 3600) return format("%lldm %02llds", whole / 60, whole % 60);
   return format("%lldh %02lldm", whole / 3600, whole % 3600 / 60);
+}
+
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string csv_number(double value) {
+  if (!std::isfinite(value)) return "";
+  char digits[32];
+  return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
 }
 
 }  // namespace zoo

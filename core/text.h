@@ -25,6 +25,9 @@ bool matches_pattern(std::string_view text, std::string_view pattern);
 /// Nothing but ASCII white space, or nothing at all.
 bool is_blank(std::string_view text);
 
+/// Bytes as text of RFC 4648, section 4.
+std::string base64(std::string_view bytes);
+
 /// "0.1250" with digits = 4.
 std::string fixed(double value, int digits);
 /// "124,439,808"
@@ -35,6 +38,12 @@ std::string human_count(double count);
 std::string human_bytes(double bytes);
 /// "2h 03m", "3m 20s", "12.3s"
 std::string human_seconds(double seconds);
+
+/// A field of a CSV file, in quotes where it has to be (RFC 4180).
+std::string csv_field(std::string_view text);
+/// A number for a CSV file: the shortest text that reads back as the same one; NaN and infinity
+/// leave the field empty.
+std::string csv_number(double value);
 
 /// Calls use(line) for each line of `text`: only LF ends a line, one CR before it is dropped, the
 /// last LF may be missing.

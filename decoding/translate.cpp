@@ -185,7 +185,8 @@ std::vector<std::vector<Generation>> translate(Seq2Seq& model, const std::vector
   return Translation(model, sources, options, resolved).run();
 }
 
-Tensor source_attention(Seq2Seq& model, const Ids& source, int64_t begin, const Ids& target) {
+TranslationAttention translation_attention(Seq2Seq& model, const Ids& source, int64_t begin,
+                                           const Ids& target) {
   const torch::InferenceMode inference;
   const EvaluationMode evaluation(model);
   const torch::Device device = device_of(model);
@@ -193,12 +194,25 @@ Tensor source_attention(Seq2Seq& model, const Ids& source, int64_t begin, const 
   const Tensor lengths = torch::tensor({std::ssize(source)}).to(device);  // (1)
   Ids inputs = {begin};
   inputs.insert(inputs.end(), target.begin(), target.end() - 1);
-  Tap tap;
-  tap.want_attention = true;
-  model.decode(model.encode(tokens, lengths), torch::tensor(inputs).unsqueeze(0).to(device),
-               {.tap = &tap});
-  if (tap.attention.empty()) return {};
-  return tap.attention.back()[0].mean(0).to(torch::kCPU, torch::kFloat32);  // (T, S)
+  Tap encoder, decoder, cross;
+  for (Tap* tap : {&encoder, &decoder, &cross}) tap->want_attention = true;
+  TeachArgs args;
+  args.tap = &cross;
+  args.self_tap = &decoder;
+  model.decode(model.encode(tokens, lengths, &encoder),
+               torch::tensor(inputs).unsqueeze(0).to(device), args);
+  const auto of_the_row = [](const Tap& tap) {
+    std::vector<Tensor> layers;
+    for (const Tensor& weights : tap.attention)
+      layers.push_back(weights[0].to(torch::kCPU, torch::kFloat32));
+    return layers;
+  };
+  return {of_the_row(encoder), of_the_row(decoder), of_the_row(cross)};
+}
+
+Tensor source_attention(Seq2Seq& model, const Ids& source, int64_t begin, const Ids& target) {
+  const auto cross = translation_attention(model, source, begin, target).cross;
+  return cross.empty() ? Tensor() : cross.back().mean(0);
 }
 
 }  // namespace zoo

@@ -38,6 +38,19 @@ std::vector<std::vector<Generation>> translate(Seq2Seq& model,
 /// @throws ConfigError if the tokenizer has none
 int64_t begin_token(const Tokenizer& tokenizer);
 
+/// What a model looks at while it reads a source and chooses each token of a target: the weights of
+/// each layer, float32 on the CPU; empty where the model has no such attention.
+struct TranslationAttention {
+  std::vector<Tensor> encoder;  ///< (H, S, S): the source to itself
+  std::vector<Tensor> decoder;  ///< (H, T, T): the decoder's inputs, which begin with `begin`
+  std::vector<Tensor> cross;    ///< (H, T, S): row i while token i of the target was chosen
+};
+
+/// @param source S ids  @param target T ids, at least one, the begin token left out
+/// @throws ShapeError if they exceed the model's lengths
+TranslationAttention translation_attention(Seq2Seq& model, const std::vector<int64_t>& source,
+                                           int64_t begin, const std::vector<int64_t>& target);
+
 /// How much each target token looked at each source token while it was chosen: the mean over the
 /// heads of the last layer that has attention.
 /// @param source S ids  @param target T ids, the begin token left out
