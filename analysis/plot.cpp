@@ -7,6 +7,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "analysis/plot_parts.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "core/utf8.h"
@@ -33,12 +34,65 @@ font:12px system-ui,-apple-system,"Segoe UI","Helvetica Neue",Arial,sans-serif;b
 
 std::string number(double value) { return fixed(value, 2); }
 
-// A value as a person writes it: 0.001 to 99,999 in figures, others as 2e-5.
+}  // namespace
+
+namespace plot {
+
 std::string value_text(double value) {
   std::array<char, 32> buffer{};
   std::snprintf(buffer.data(), buffer.size(), "%.4g", value);
   return buffer.data();
 }
+
+Colour shade(double part) {
+  static constexpr std::array<std::array<double, 3>, 6> stops{
+      {{253, 231, 37}, {122, 209, 81}, {34, 168, 132}, {42, 120, 142}, {65, 68, 135}, {68, 1, 84}}};
+  // The largest value is the lightest: it must be seen first on dark and on light paper alike.
+  const double place = (1 - std::clamp(part, 0.0, 1.0)) * (stops.size() - 1);
+  const size_t below = std::min(static_cast<size_t>(place), stops.size() - 2);
+  Colour mixed{};
+  for (size_t i = 0; i < 3; ++i)
+    mixed[i] = static_cast<uint8_t>(
+        std::lround(stops[below][i] + (place - static_cast<double>(below)) *
+                                          (stops[below + 1][i] - stops[below][i])));
+  return mixed;
+}
+
+std::string hex(const Colour& colour) {
+  std::array<char, 8> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "#%02x%02x%02x", colour[0], colour[1], colour[2]);
+  return buffer.data();
+}
+
+std::string opened(int width, int height, const std::string& title) {
+  return cat(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"zoo-plot\" role=\"img\" aria-label=\"",
+      escaped_xml(title), "\" viewBox=\"0 0 ", width, " ", height, "\" width=\"", width,
+      "\" height=\"", height, "\">\n", kStyle, "\n",
+      "<rect width=\"100%\" height=\"100%\" fill=\"var(--p-paper)\"/>\n");
+}
+
+double text_width(const std::string& text) {
+  return kCharacter * static_cast<double>(std::count_if(text.begin(), text.end(),
+                                                        [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+std::string label(double x, double y, std::string_view anchor, const std::string& text,
+                  std::string_view more) {
+  return cat("<text x=\"", number(x), "\" y=\"", number(y), "\" text-anchor=\"", anchor, "\"", more,
+             ">", escaped_xml(text), "</text>\n");
+}
+
+}  // namespace plot
+
+namespace {
+
+using plot::label;
+using plot::opened;
+using plot::text_width;
+using plot::value_text;
+
+std::string shade(double part) { return plot::hex(plot::shade(part)); }
 
 // 10⁻⁵ for a whole power of ten outside of 0.01 to 10,000.
 std::string tick_text(double value, bool log) {
@@ -171,30 +225,10 @@ std::vector<Point> thinned(const std::vector<Point>& points) {
 
 std::string colour_of(int index) { return cat("var(--p", index % 8, ")"); }
 
-std::string label(double x, double y, std::string_view anchor, const std::string& text,
-                  std::string_view more = "") {
-  return cat("<text x=\"", number(x), "\" y=\"", number(y), "\" text-anchor=\"", anchor, "\"", more,
-             ">", escaped_xml(text), "</text>\n");
-}
-
 std::string sideways(double x, double y, const std::string& text) {
   const std::string turn =
       cat(" class=\"soft\" transform=\"rotate(-90 ", number(x), " ", number(y), ")\"");
   return label(x, y, "middle", text, turn);
-}
-
-// The picture's description is its title, for those who cannot see it.
-std::string opened(int width, int height, const std::string& title) {
-  return cat(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"zoo-plot\" role=\"img\" aria-label=\"",
-      escaped_xml(title), "\" viewBox=\"0 0 ", width, " ", height, "\" width=\"", width,
-      "\" height=\"", height, "\">\n", kStyle, "\n",
-      "<rect width=\"100%\" height=\"100%\" fill=\"var(--p-paper)\"/>\n");
-}
-
-double text_width(const std::string& text) {
-  return kCharacter * static_cast<double>(std::count_if(text.begin(), text.end(),
-                                                        [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
 // One series as a line with gaps, or as points.
@@ -230,23 +264,6 @@ std::string drawn(const Series& series, const Scale& x, const Scale& y, const st
   }
   finish();
   return out;
-}
-
-// Light to dark through colours of even steps in lightness.
-std::string shade(double part) {
-  static constexpr std::array<std::array<double, 3>, 6> stops{
-      {{253, 231, 37}, {122, 209, 81}, {34, 168, 132}, {42, 120, 142}, {65, 68, 135}, {68, 1, 84}}};
-  // The largest value is the lightest: it must be seen first on dark and on light paper alike.
-  const double place = (1 - std::clamp(part, 0.0, 1.0)) * (stops.size() - 1);
-  const size_t below = std::min(static_cast<size_t>(place), stops.size() - 2);
-  std::array<int, 3> mixed{};
-  for (size_t i = 0; i < 3; ++i)
-    mixed[i] = static_cast<int>(
-        std::lround(stops[below][i] + (place - static_cast<double>(below)) *
-                                          (stops[below + 1][i] - stops[below][i])));
-  std::array<char, 8> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "#%02x%02x%02x", mixed[0], mixed[1], mixed[2]);
-  return buffer.data();
 }
 
 double longest(const std::vector<std::string>& labels) {
