@@ -25,6 +25,9 @@ bool matches_pattern(std::string_view text, std::string_view pattern);
 /// Nothing but ASCII white space, or nothing at all.
 bool is_blank(std::string_view text);
 
+/// Bytes as text of RFC 4648, section 4.
+std::string base64(std::string_view bytes);
+
 /// "0.1250" with digits = 4.
 std::string fixed(double value, int digits);
 /// "124,439,808"

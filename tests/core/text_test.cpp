@@ -70,6 +70,15 @@ TEST(Text, Lines) {
   EXPECT_EQ(lines(""), std::vector<std::string>{});
 }
 
+// The test vectors of RFC 4648, section 10.
+TEST(Text, Base64) {
+  EXPECT_EQ(base64(""), "");
+  EXPECT_EQ(base64("f"), "Zg==");
+  EXPECT_EQ(base64("fo"), "Zm8=");
+  EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
+  EXPECT_EQ(base64("\xFB\xFF"), "+/8=");
+}
+
 TEST(Text, NumbersForPeople) {
   EXPECT_EQ(fixed(1.0 / 3, 4), "0.3333");
   EXPECT_EQ(fixed(-2, 0), "-2");
