@@ -115,13 +115,14 @@ Report make_report(const ReportInputs& inputs) {
   report.runs = static_cast<int64_t>(runs.size());
   for (const RunRecord& run : runs)
     for (const std::string& note : run.notes) report.notes.push_back(cat(run.name, ": ", note));
-  const Section curves = curves_section(runs), gradients = gradients_section(found.measurements),
+  const Section curves = curves_section(runs),
+                measurements = measurements_section(found.measurements, !runs.empty()),
                 attention = attention_section(inputs.attention);
-  report.figures = curves.pictures + gradients.pictures;
+  report.figures = curves.pictures + measurements.pictures;
   report.attention_maps = attention.pictures;
 
-  const std::string body = cat(overview_section(runs), curves.html, gradients.html, attention.html,
-                               samples_section(runs), setup_section(runs));
+  const std::string body = cat(overview_section(runs), curves.html, measurements.html,
+                               attention.html, samples_section(runs), setup_section(runs));
   const std::string title = escaped_xml(title_of(inputs, runs));
   const std::string made_by = inputs.command_line.empty()
                                   ? ""
@@ -138,7 +139,7 @@ Report make_report(const ReportInputs& inputs) {
       "<header>\n<p class=\"kicker\">transformer-zoo report</p>\n<h1><bdi>", title, "</bdi></h1>\n",
       navigation({{"overview", "Overview"},
                   {"curves", "Curves"},
-                  {"gradients", "Gradients"},
+                  {"measurements", "Measurements"},
                   {"attention", "Attention"},
                   {"samples", "Samples"},
                   {"setup", "Commands and configs"}},

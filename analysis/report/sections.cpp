@@ -1,5 +1,6 @@
 #include "analysis/report/sections.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 
@@ -31,10 +32,28 @@ std::string folded(const std::string& summary, const std::string& content, bool 
              content, "</details>\n");
 }
 
-std::string figure(const std::string& caption, const std::string& picture,
-                   const std::string& note) {
-  return cat("<figure><figcaption><strong>", escaped_xml(caption), "</strong></figcaption>\n",
-             picture, note.empty() ? "" : cat("<p>", note, "</p>\n"), "</figure>\n");
+std::string figure(const std::string& caption, const std::string& picture) {
+  return cat("<figure>",
+             caption.empty()
+                 ? ""
+                 : cat("<figcaption><strong>", escaped_xml(caption), "</strong></figcaption>\n"),
+             picture, "</figure>\n");
+}
+
+std::string terms(const Json& object, const std::vector<std::string>& left_out) {
+  std::string list;
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_structured() || std::find(left_out.begin(), left_out.end(), key) != left_out.end())
+      continue;
+    std::string title = key;
+    std::replace(title.begin(), title.end(), '_', ' ');
+    const bool is_bytes = key.ends_with("_bytes") && value.is_number();
+    if (is_bytes) title.resize(title.size() - 6);
+    list +=
+        cat("<dt>", escaped_xml(title), "</dt><dd>",
+            escaped_xml(is_bytes ? human_bytes(value.get<double>()) : json_text(value)), "</dd>\n");
+  }
+  return list.empty() ? "" : cat("<dl>\n", list, "</dl>\n");
 }
 
 std::string run_label(const std::vector<RunRecord>& runs, size_t index) {

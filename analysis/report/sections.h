@@ -18,8 +18,9 @@ struct Section {
 /// A table of the runs, and what is to be said of them.
 std::string overview_section(const std::vector<RunRecord>& runs);
 Section curves_section(const std::vector<RunRecord>& runs);
-/// What `gradnorm` and `compare` wrote. @param folders of theirs
-Section gradients_section(const std::vector<fs::path>& folders);
+/// What `gradnorm` and `compare` wrote. @param folders of theirs  @param with_runs whether the page
+/// shows runs too, so that pictures which their curves are need not be there twice
+Section measurements_section(const std::vector<fs::path>& folders, bool with_runs);
 /// @param pictures of the section counts the maps
 Section attention_section(const std::vector<fs::path>& files);
 std::string samples_section(const std::vector<RunRecord>& runs);
@@ -32,9 +33,10 @@ std::string setup_section(const std::vector<RunRecord>& runs);
 std::string section(const std::string& id, const std::string& title, const std::string& content);
 /// `<details>` that shows `content`, HTML, when its summary, plain text, is chosen.
 std::string folded(const std::string& summary, const std::string& content, bool open = false);
-/// `<figure>` with a caption above. @param picture, note HTML
-std::string figure(const std::string& caption, const std::string& picture,
-                   const std::string& note = "");
+/// `<figure>` with a caption above, plain text; empty: none. @param picture HTML
+std::string figure(const std::string& caption, const std::string& picture);
+/// Keys and single values of an object as a list of terms; empty if there are none.
+std::string terms(const Json& object, const std::vector<std::string>& left_out);
 /// The name of a run with its colour.
 std::string run_label(const std::vector<RunRecord>& runs, size_t index);
 

@@ -16,23 +16,6 @@ std::string pretty(const Json& json) {
              escaped_xml(json.dump(2, ' ', false, Json::error_handler_t::replace)), "</pre>\n");
 }
 
-/// Keys and values of objects, as a list of terms. What holds more than one value is left out.
-std::string terms(const Json& object, const std::vector<std::string>& left_out) {
-  std::string list;
-  for (const auto& [key, value] : object.items()) {
-    if (value.is_structured() || std::find(left_out.begin(), left_out.end(), key) != left_out.end())
-      continue;
-    std::string title = key;
-    std::replace(title.begin(), title.end(), '_', ' ');
-    const bool is_bytes = key.ends_with("_bytes") && value.is_number();
-    if (is_bytes) title.resize(title.size() - 6);
-    list +=
-        cat("<dt>", escaped_xml(title), "</dt><dd>",
-            escaped_xml(is_bytes ? human_bytes(value.get<double>()) : json_text(value)), "</dd>\n");
-  }
-  return list.empty() ? "" : cat("<dl>\n", list, "</dl>\n");
-}
-
 std::string session_html(const Json& session) {
   std::string html;
   if (const auto command = session.find("command");
