@@ -29,7 +29,7 @@ font:12px system-ui,-apple-system,"Segoe UI","Helvetica Neue",Arial,sans-serif;b
 .zoo-plot text{fill:var(--p-ink)}.zoo-plot .soft{fill:var(--p-soft)}
 .zoo-plot .title{font-size:14px;font-weight:600}
 .zoo-plot .grid{stroke:var(--p-grid);stroke-width:1}.zoo-plot .frame{stroke:var(--p-soft);fill:none}
-.zoo-plot rect{shape-rendering:crispEdges}.zoo-plot .line{fill:none;stroke-width:1.75;stroke-linejoin:round}
+.zoo-plot rect{shape-rendering:crispEdges}.zoo-plot .line{fill:none;stroke-width:1.75;stroke-linejoin:round}.zoo-plot .faint{stroke-opacity:.3}
 </style>)";
 
 std::string number(double value) { return fixed(value, 2); }
@@ -250,7 +250,8 @@ std::string drawn(const Series& series, const Scale& x, const Scale& y, const st
       out += cat("<circle cx=\"", number(run[0].x), "\" cy=\"", number(run[0].y),
                  "\" r=\"2\" fill=\"", colour, "\"/>\n");
     if (run.size() > 1) {
-      out += cat("<polyline class=\"line\" stroke=\"", colour, "\"");
+      out += cat("<polyline class=\"line", series.mark == Series::Mark::faint ? " faint" : "",
+                 "\" stroke=\"", colour, "\"");
       if (series.mark == Series::Mark::dashed) out += " stroke-dasharray=\"6 4\"";
       out += " points=\"";
       for (const Point& point : thinned(run))
@@ -331,7 +332,7 @@ std::string svg(const LineChart& chart) {
     top += 24;
   }
   const double height = chart.height, width = chart.width;
-  Scale x(chart.x, chart.series, &Series::x, std::max(2, chart.width / 90));
+  Scale x(chart.x, chart.series, &Series::x, std::max(2, chart.width / 75));
   Scale y(chart.y, chart.series, &Series::y, std::max(2, chart.height / 50));
   if (x.empty() || y.empty()) {
     out += label(width / 2, height / 2, "middle", "no data", " class=\"soft\"");

@@ -16,7 +16,7 @@ struct Axis {
 };
 
 struct Series {
-  enum class Mark { line, dashed, points };
+  enum class Mark { line, dashed, points, faint };
   std::string name;          ///< in the legend; empty: not there
   std::vector<double> x, y;  ///< of equal length; NaN and infinity make a gap
   Mark mark = Mark::line;

@@ -200,7 +200,7 @@ class MapsHtml {
     return cat("<fieldset class=\"attention\" id=\"", id_, "\" data-heads=\"", heads(),
                "\" data-frame=\"", fixed(left_, 2), " ", fixed(top_, 2), " ", fixed(cell_, 4),
                "\" data-rows=\"", json_of(maps_.rows), "\" data-columns=\"", json_of(maps_.columns),
-               "\">\n<legend>", escaped_xml(maps_.title), "</legend>\n", definitions(),
+               "\">\n<legend><bdi>", escaped_xml(maps_.title), "</bdi></legend>\n", definitions(),
                thumbnails(), "<div>\n", readings(), large(),
                "<p class=\"read\" role=\"status\"></p>\n</div>\n", "</fieldset>\n");
   }

@@ -15,12 +15,26 @@ namespace {
 
 constexpr int kWidth = 400, kHeight = 270;  // legible at a telephone's width too
 
+struct Unit {
+  double size;
+  const char* name;
+};
 struct Place {
   const char* title;  ///< in captions: "Loss by training time"
-  const char* axis;
   std::vector<double> RunCurve::*values;
+  std::vector<Unit> units;  ///< ascending; the largest is taken of which there are some
 };
-constexpr Place kStep{"", "step", &RunCurve::step};
+const Place kStep{"", &RunCurve::step, {{1, "step"}}};
+const Place kTime{
+    "training time", &RunCurve::seconds, {{1, "seconds"}, {60, "minutes"}, {3600, "hours"}}};
+const Place kTokens{
+    "tokens read",
+    &RunCurve::tokens,
+    {{1, "tokens"}, {1e3, "thousand tokens"}, {1e6, "million tokens"}, {1e9, "billion tokens"}}};
+const Place kOperations{
+    "operations",
+    &RunCurve::flops,
+    {{1, "FLOPs"}, {1e9, "GFLOPs"}, {1e12, "TFLOPs"}, {1e15, "PFLOPs"}, {1e18, "EFLOPs"}}};
 
 enum class Scale { linear, either, log_first };
 
@@ -30,9 +44,32 @@ struct Wish {
   std::string solid, dashed;  ///< names of curves; dashed may be empty
   std::string y;
   Scale scale = Scale::linear;
+  bool scatters = false;  ///< from report to report, since each is of a few batches
   Place x = kStep;
 };
 
+/// Reports to a running median, an odd number; 0: the curve is short enough to be read as it is.
+size_t median_width(const RunCurve& curve) {
+  const size_t reports = curve.value.size();
+  return reports < 120 ? 0 : reports / 80 * 2 + 3;
+}
+
+/// The median of each value and its neighbours, fewer at the ends.
+std::vector<double> running_median(const std::vector<double>& values, size_t width) {
+  std::vector<double> smooth;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const size_t reach = std::min({width / 2, i, values.size() - 1 - i});
+    std::vector<double> near;
+    for (size_t j = i - reach; j <= i + reach; ++j)
+      if (std::isfinite(values[j])) near.push_back(values[j]);
+    const auto middle = near.begin() + static_cast<int64_t>(near.size() / 2);
+    std::nth_element(near.begin(), middle, near.end());
+    smooth.push_back(std::isfinite(values[i]) ? *middle : values[i]);
+  }
+  return smooth;
+}
+
+/// Curves that scatter are drawn faint, under their running median.
 std::vector<Series> series_of(const std::vector<RunRecord>& runs, const Wish& wish) {
   std::vector<Series> found;
   for (size_t i = 0; i < runs.size(); ++i)
@@ -42,13 +79,35 @@ std::vector<Series> series_of(const std::vector<RunRecord>& runs, const Wish& wi
       if (curve == nullptr) continue;
       std::string said = runs[i].name;
       if (!wish.dashed.empty()) said += dashed ? ", validation" : ", training";
-      found.push_back({.name = said,
-                       .x = curve->*wish.x.values,
-                       .y = curve->value,
-                       .mark = dashed ? Series::Mark::dashed : Series::Mark::line,
-                       .colour = static_cast<int>(i)});
+      Series series{.name = said,
+                    .x = curve->*wish.x.values,
+                    .y = curve->value,
+                    .mark = dashed ? Series::Mark::dashed : Series::Mark::line,
+                    .colour = static_cast<int>(i)};
+      const size_t width = wish.scatters && !dashed ? median_width(*curve) : 0;
+      if (width > 0) series.mark = Series::Mark::faint;
+      found.push_back(series);
+      if (width == 0) continue;
+      series.name.clear();  // read-outs tell what was reported
+      series.mark = Series::Mark::line;
+      series.y = running_median(series.y, width);
+      found.push_back(std::move(series));
     }
   return found;
+}
+
+/// Puts x into the largest unit of which there are some, and gives its name.
+std::string into_unit(std::vector<Series>& series, const std::vector<Unit>& units) {
+  double largest = 0;
+  for (const Series& one : series)
+    for (const double x : one.x)
+      if (std::isfinite(x)) largest = std::max(largest, x);
+  Unit unit = units[0];
+  for (const Unit& larger : units)
+    if (largest >= 3 * larger.size) unit = larger;
+  for (Series& one : series)
+    for (double& x : one.x) x /= unit.size;
+  return unit.name;
 }
 
 bool has_a_point(const std::vector<Series>& series) {
@@ -69,9 +128,9 @@ bool is_positive(const std::vector<Series>& series) {
 /// Empty if no run has such a curve.
 std::string chart_html(const std::vector<RunRecord>& runs, const Wish& wish) {
   LineChart chart;
-  chart.x.label = wish.x.axis;
   chart.y.label = wish.y;
   chart.series = series_of(runs, wish);
+  chart.x.label = into_unit(chart.series, wish.x.units);
   chart.legend = false;  // the choice of runs above is one
   chart.width = kWidth;
   chart.height = kHeight;
@@ -88,10 +147,15 @@ std::string chart_html(const std::vector<RunRecord>& runs, const Wish& wish) {
     control = cat("<label class=\"scale-choice\"><input type=\"checkbox\" class=\"scale\"",
                   wish.scale == Scale::log_first ? " checked" : "", "> log scale</label>");
   }
-  return cat("<figure data-x=\"", wish.x.axis, "\"><figcaption><strong>", escaped_xml(wish.caption),
-             "</strong>", control, "</figcaption>\n", picture,
-             wish.dashed.empty() ? "" : "<p>Solid: training; dashed: validation.</p>\n",
-             "</figure>\n");
+  const bool is_faint =
+      std::any_of(chart.series.begin(), chart.series.end(),
+                  [](const Series& one) { return one.mark == Series::Mark::faint; });
+  std::vector<std::string> notes;
+  if (!wish.dashed.empty()) notes.emplace_back("Solid: training; dashed: validation.");
+  if (is_faint) notes.emplace_back("Faint: as reported, under its running median.");
+  return cat("<figure data-x=\"", chart.x.label, "\"><figcaption><strong>",
+             escaped_xml(wish.caption), "</strong>", control, "</figcaption>\n", picture,
+             notes.empty() ? "" : cat("<p>", join(notes, " "), "</p>\n"), "</figure>\n");
 }
 
 /// Names of all curves, in the order in which the runs have them.
@@ -105,7 +169,7 @@ std::vector<std::string> curve_names(const std::vector<RunRecord>& runs) {
 }
 
 std::vector<Wish> wishes(const std::vector<RunRecord>& runs) {
-  std::vector<Wish> list = {{"Loss", "loss", "valid_loss", "nats", Scale::either}};
+  std::vector<Wish> list = {{"Loss", "loss", "valid_loss", "nats", Scale::either, true}};
   const std::vector<std::string> names = curve_names(runs);
   const auto add_others = [&](bool validation) {
     for (const std::string& name : names) {
@@ -119,14 +183,13 @@ std::vector<Wish> wishes(const std::vector<RunRecord>& runs) {
   add_others(true);
   // What a loss costs is a question between runs.
   if (runs.size() > 1)
-    for (const Place& place : {Place{"training time", "seconds", &RunCurve::seconds},
-                               Place{"tokens read", "tokens", &RunCurve::tokens},
-                               Place{"operations", "FLOPs", &RunCurve::flops}})
+    for (const Place& place : {kTime, kTokens, kOperations})
       list.push_back({cat("Validation loss by ", place.title), "valid_loss", "", "nats",
-                      Scale::either, place});
-  list.push_back({"Gradient norm", "grad_norm", "", "2-norm, before clipping", Scale::log_first});
+                      Scale::either, false, place});
+  list.push_back(
+      {"Gradient norm", "grad_norm", "", "2-norm, before clipping", Scale::log_first, true});
   list.push_back({"Learning rate", "learning_rate", "", "", Scale::either});
-  list.push_back({"Speed", "tokens_per_second", "", "tokens per second"});
+  list.push_back({"Speed", "tokens_per_second", "", "tokens per second", Scale::linear, true});
   add_others(false);
   return list;
 }
@@ -175,7 +238,7 @@ Section curves_section(const std::vector<RunRecord>& runs) {
         "<fieldset class=\"runs\"><legend class=\"hidden\">Runs that the curves show</legend>\n";
     for (size_t i = 0; i < runs.size(); ++i)
       choice += cat("<label class=\"r", i, "\"><input type=\"checkbox\" id=\"run-", i,
-                    "\" checked>", run_label(runs, i), "</label>\n");
+                    "\" checked><bdi>", escaped_xml(runs[i].name), "</bdi></label>\n");
     choice += "</fieldset>\n";
   }
   made.html =

@@ -50,8 +50,8 @@ std::string best_text(const RunRecord& run) {
   const double best = number_at(run, "/result/best_value");
   const Json metric = run.receipt_at("/result/metric");
   if (std::isnan(best) || !metric.is_string()) return "–";
-  return cat(escaped_xml(metric_title(metric.get<std::string>())), " <strong>", number_text(best),
-             "</strong> <span class=\"soft\">at step ",
+  return cat("<span class=\"whole\">", escaped_xml(metric_title(metric.get<std::string>())),
+             " <strong>", number_text(best), "</strong></span> <span class=\"whole soft\">at step ",
              number_text(number_at(run, "/result/best_step")), "</span>");
 }
 
@@ -61,10 +61,12 @@ std::string status_text(const RunRecord& run) {
   std::string text = status.get<std::string>();
   if (text == "failed") return "<span class=\"fail\">failed</span>";
   std::replace(text.begin(), text.end(), '_', ' ');
-  return escaped_xml(text);
+  return cat("<span class=\"whole\">", escaped_xml(text), "</span>");
 }
 
-std::string or_dash(const std::string& text) { return text.empty() ? "–" : escaped_xml(text); }
+std::string or_dash(const std::string& text) {
+  return text.empty() ? "–" : cat("<span class=\"whole\">", escaped_xml(text), "</span>");
+}
 
 }  // namespace
 

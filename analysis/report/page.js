@@ -19,8 +19,9 @@ const written = (value, resolution) => {
   const digits = Math.min(12, Math.max(0, -Math.floor(Math.log10(resolution))));
   const size = Math.abs(value);
   if (size > 0 && (size < 1e-3 || size >= 1e7)) return value.toExponential(2);
-  const unit = 10 ** Math.max(0, Math.ceil(Math.log10(resolution)));
-  return (Math.round(value / unit) * unit).toLocaleString('en', {maximumFractionDigits: digits});
+  const unit = 10 ** Math.ceil(Math.log10(resolution));
+  const rounded = unit > 1 ? Math.round(value / unit) * unit : value;
+  return rounded.toLocaleString('en', {maximumFractionDigits: digits, useGrouping: 'min2'});
 };
 
 // From pixels to values along one axis; `ends` is "low high" or "low high log".
@@ -79,7 +80,7 @@ function readable(svg) {
       const point = points.reduce((a, b) => Math.abs(b[0] - place) < Math.abs(a[0] - place) ? b : a);
       if (Math.abs(point[0] - place) > reach) continue;
       const swatch = make('span', {className: `swatch ${group.getAttribute('class').replace('p', 'r')}`});
-      tip.append(make('div', {}, make('span', {}, swatch, group.dataset.name), y(point[1])));
+      tip.append(make('div', {}, make('span', {className: 'run'}, swatch, make('bdi', {}, group.dataset.name)), y(point[1])));
     }
     const outer = figure.getBoundingClientRect(), inner = svg.getBoundingClientRect();
     const scale = inner.width / svg.viewBox.baseVal.width, wide = tip.offsetWidth;

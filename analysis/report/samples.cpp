@@ -10,17 +10,17 @@ namespace {
 
 constexpr size_t kMost = 12;  // of a run; more are not read by anyone
 
-/// "step 1,000" for "step-001000".
+/// "step 1000" for "step-001000".
 std::string sample_title(const std::string& name) {
   const std::string digits = name.starts_with("step-") ? name.substr(5) : "";
-  const bool is_step = !digits.empty() && digits.size() <= 18 &&
+  const bool is_step = !digits.empty() && digits.size() <= 15 &&
                        digits.find_first_not_of("0123456789") == std::string::npos;
-  return is_step ? cat("step ", with_thousands(std::stoll(digits))) : name;
+  return is_step ? "step " + number_text(std::stod(digits)) : name;
 }
 
 std::string samples_of(const std::vector<RunRecord>& runs, size_t index) {
   const std::vector<RunSample>& samples = runs[index].samples;
-  std::string html = cat("<h3>", run_label(runs, index), "</h3>\n");
+  std::string html = cat("<div><h3>", run_label(runs, index), "</h3>\n");
   const size_t shown = std::min(samples.size(), kMost);
   // The last one first; of many, such that the steps between them are about the same.
   for (size_t i = 0; i < shown; ++i) {
@@ -32,7 +32,7 @@ std::string samples_of(const std::vector<RunRecord>& runs, size_t index) {
   if (shown < samples.size())
     html += cat("<p class=\"soft\">", shown, " of the ", samples.size(),
                 " samples in the run's folder.</p>\n");
-  return html;
+  return html + "</div>\n";
 }
 
 }  // namespace
@@ -41,7 +41,9 @@ std::string samples_section(const std::vector<RunRecord>& runs) {
   std::string html;
   for (size_t i = 0; i < runs.size(); ++i)
     if (!runs[i].samples.empty()) html += samples_of(runs, i);
-  return html.empty() ? "" : section("samples", "Samples", html);
+  return html.empty()
+             ? ""
+             : section("samples", "Samples", cat("<div class=\"samples\">\n", html, "</div>\n"));
 }
 
 }  // namespace zoo

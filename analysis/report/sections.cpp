@@ -49,16 +49,16 @@ std::string terms(const Json& object, const std::vector<std::string>& left_out) 
     std::replace(title.begin(), title.end(), '_', ' ');
     const bool is_bytes = key.ends_with("_bytes") && value.is_number();
     if (is_bytes) title.resize(title.size() - 6);
-    list +=
-        cat("<dt>", escaped_xml(title), "</dt><dd>",
-            escaped_xml(is_bytes ? human_bytes(value.get<double>()) : json_text(value)), "</dd>\n");
+    list += cat("<div><dt>", escaped_xml(title), "</dt><dd>",
+                escaped_xml(is_bytes ? human_bytes(value.get<double>()) : json_text(value)),
+                "</dd></div>\n");
   }
   return list.empty() ? "" : cat("<dl>\n", list, "</dl>\n");
 }
 
 std::string run_label(const std::vector<RunRecord>& runs, size_t index) {
-  return cat("<span class=\"swatch r", index, "\"></span><bdi>", escaped_xml(runs[index].name),
-             "</bdi>");
+  return cat("<span class=\"run\"><span class=\"swatch r", index, "\"></span><bdi>",
+             escaped_xml(runs[index].name), "</bdi></span>");
 }
 
 std::string HtmlTable::html() const {
@@ -94,8 +94,10 @@ std::string metric_title(const std::string& name) {
 
 std::string number_text(double value) {
   if (std::isnan(value)) return "–";
-  if (std::abs(value) < 1e15 && value == std::floor(value))
-    return with_thousands(static_cast<int64_t>(value));
+  if (std::abs(value) < 1e15 && value == std::floor(value)) {
+    const auto whole = static_cast<int64_t>(value);
+    return std::abs(whole) < 10'000 ? std::to_string(whole) : with_thousands(whole);
+  }
   return plot::value_text(value);
 }
 

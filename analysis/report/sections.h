@@ -60,7 +60,7 @@ class HtmlTable {
 
 /// "exact match" for "valid_exact_match".
 std::string metric_title(const std::string& name);
-/// "1,234" for whole numbers, else about four digits; "–" for NaN.
+/// "1234" and "12,345" for whole numbers, else about four digits; "–" for NaN.
 std::string number_text(double value);
 /// A value of JSON as one would write it: texts without quotes, numbers as above, others as JSON.
 std::string json_text(const Json& json);

@@ -236,7 +236,7 @@ class ReportPage(unittest.TestCase):
             page.run("document.querySelector('.of-runs .linear svg').focus()")
             page.press("End")
             tip = page.run("document.querySelector('.of-runs .tip').innerText").split("\n")
-            self.assertEqual(tip[0], "step 2,000")
+            self.assertEqual(tip[0], "step 2000")
             self.assertIn("plain, training", tip)
             self.assertAlmostEqual(float(tip[tip.index("plain, training") + 1]), loss_at(2000, 1), delta=2e-3)
             page.press("Home")
