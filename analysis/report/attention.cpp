@@ -21,7 +21,7 @@ constexpr int64_t kMostWeights = 8'000'000;
 
 struct Map {
   std::string title;            ///< "Layer 0, head 3"
-  std::string column;           ///< of the thumbnails: "head 3"
+  std::string column;           ///< of the thumbnails: "3"
   std::string summary;          ///< what the head does, in numbers
   std::vector<double> weights;  ///< row by row, 0 to 1
   double largest() const { return *std::max_element(weights.begin(), weights.end()); }
@@ -92,8 +92,8 @@ class MapsReader {
         maps.layers.push_back({layer, {}});
       const Json number = head.value("head", Json());
       Map map = read_map(member(head, "weights", Json::value_t::array, where_), maps);
-      map.column = number.is_number() ? "head " + json_text(number) : json_text(number);
-      map.title = cat(layer, ", ", map.column);
+      map.column = json_text(number);
+      map.title = cat(layer, ", ", number.is_number() ? "head " : "", map.column);
       map.summary = summary(head.value("summary", Json::object()), unit);
       maps.layers.back().maps.push_back(std::move(map));
     }
@@ -243,7 +243,7 @@ class MapsHtml {
 
   std::string thumbnails() const {
     std::string out = cat("<div class=\"heads\" style=\"grid-template-columns:auto repeat(",
-                          heads(), ",minmax(0,5rem))\">\n<span></span>");
+                          heads(), ",minmax(0,5rem))\">\n<span class=\"layer\">head</span>");
     for (size_t j = 0; j < heads(); ++j)
       out += cat("<span>",
                  j < maps_.layers[0].maps.size() ? escaped_xml(maps_.layers[0].maps[j].column) : "",

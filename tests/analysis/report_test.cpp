@@ -115,7 +115,7 @@ TEST(RunRecord, SaysWhatIsBroken) {
   write_file(folder / "odd" / "run.json", "[]");
   write_json_file(folder / "odd" / "zoo.json", {{"config", {{"model", {{"type", "gpt"}}}}}});
   const RunRecord odd = read_run(folder / "odd");
-  EXPECT_EQ(odd.notes, (Notes{"run.json is left out: it holds a list, not an object",
+  EXPECT_EQ(odd.notes, (Notes{"run.json is left out: it holds an array, not an object",
                               "metrics.jsonl is missing: there are no curves"}));
   EXPECT_EQ(odd.config["model"]["type"], "gpt") << "zoo.json has it too";
   write_file(folder / "cut" / "run.json", "{\"status\": \"run");
