@@ -67,10 +67,19 @@ std::string table_html(const std::string& caption, const Json& rows) {
   return table.html();
 }
 
-/// The lists of objects in a result, as tables. Checks come first and stand open.
+/// Sentences, such as the notes of a comparison.
+std::string list_html(const Json& sentences) {
+  std::string items;
+  for (const Json& sentence : sentences)
+    items += cat("<li>", escaped_xml(json_text(sentence)), "</li>\n");
+  return cat("<ul class=\"notes\">\n", items, "</ul>\n");
+}
+
+/// The lists in a result: of objects, as tables, of which checks and runs stand open; of texts.
 std::string tables_of(const Json& result) {
   std::string first, rest;
   for (const auto& [key, value] : result.items()) {
+    if (value.is_array() && !value.empty() && value[0].is_string()) first += list_html(value);
     if (value.is_object()) {
       const std::string list = terms(value, {});
       if (!list.empty()) rest += folded(title_of(key), list);
@@ -88,7 +97,8 @@ std::string tables_of(const Json& result) {
       });
       title += cat(": ", passed, " of ", rows.size(), " pass");
     }
-    (is_checks ? first : rest) += folded(title, table_html(title, rows), is_checks);
+    const bool is_open = is_checks || key == "runs";
+    (is_open ? first : rest) += folded(title, table_html(title, rows), is_open);
   }
   return first + rest;
 }

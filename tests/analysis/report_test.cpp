@@ -280,6 +280,12 @@ TEST(Report, ShowsMeasurements) {
     EXPECT_TRUE(holds(report.html, part)) << part;
   EXPECT_EQ(count(report.html, "@media (prefers-color-scheme:dark)"), 1)
       << "one style for all plots";
+  write_json_file(folder / "compared" / "compare.json",
+                  {{"runs", {{{"name", "rnn"}, {"best", {{"valid_bleu", 12.5}}}}}},
+                   {"notes", {"the data differ"}}});
+  const Report compared = make_report({.folders = {folder / "compared"}});
+  for (const char* part : {"<li>the data differ</li>", ">Best BLEU</th>", ">12.5</td>"})
+    EXPECT_TRUE(holds(compared.html, part)) << part;
   // In a run's folder they are found too.
   write_run(folder / "run", step_line(1, 1));
   fs::copy(folder / "found", folder / "run" / "gradnorm");
