@@ -81,13 +81,17 @@ std::string policy() {
              base64(bytes_of_hex(sha256(kPageJs))), "'; base-uri 'none'; form-action 'none'");
 }
 
-std::string title_of(const ReportInputs& inputs, const std::vector<RunRecord>& runs) {
+std::string title_of(const ReportInputs& inputs, const std::vector<RunRecord>& runs,
+                     const std::vector<fs::path>& measurements) {
   if (!inputs.title.empty()) return inputs.title;
-  if (runs.empty()) return "Measurements";
   std::vector<std::string> names;
   for (const RunRecord& run : runs) names.push_back(run.name);
+  if (runs.empty())
+    for (const fs::path& folder : measurements) names.push_back(utf8(folder.filename()));
+  if (names.empty()) return "Attention maps";
   constexpr size_t kFew = 3;
-  return names.size() > kFew ? cat(names.size(), " runs") : join(names, ", ");
+  return names.size() > kFew ? cat(names.size(), runs.empty() ? " measurements" : " runs")
+                             : join(names, ", ");
 }
 
 std::string navigation(const std::vector<std::pair<const char*, const char*>>& sections,
@@ -123,7 +127,7 @@ Report make_report(const ReportInputs& inputs) {
 
   const std::string body = cat(overview_section(runs), curves.html, measurements.html,
                                attention.html, samples_section(runs), setup_section(runs));
-  const std::string title = escaped_xml(title_of(inputs, runs));
+  const std::string title = escaped_xml(title_of(inputs, runs, found.measurements));
   const std::string made_by = inputs.command_line.empty()
                                   ? ""
                                   : cat(": <code>", escaped_xml(inputs.command_line), "</code>");

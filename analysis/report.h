@@ -11,7 +11,7 @@
 namespace zoo {
 
 struct ReportInputs {
-  std::string title;  ///< empty: made of the runs' names
+  std::string title;  ///< empty: made of the runs' names, or else the folders'
   /// Run folders (at most 8, as many as there are colours that one can tell apart), folders that
   /// `gradnorm` or `compare` wrote, and folders that hold such folders. What `gradnorm` wrote into
   /// a run folder, or a folder in it, is shown too.
