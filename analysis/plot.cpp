@@ -29,7 +29,7 @@ font:12px system-ui,-apple-system,"Segoe UI","Helvetica Neue",Arial,sans-serif;b
 .zoo-plot text{fill:var(--p-ink)}.zoo-plot .soft{fill:var(--p-soft)}
 .zoo-plot .title{font-size:14px;font-weight:600}
 .zoo-plot .grid{stroke:var(--p-grid);stroke-width:1}.zoo-plot .frame{stroke:var(--p-soft);fill:none}
-.zoo-plot rect{shape-rendering:crispEdges}.zoo-plot .line{fill:none;stroke-width:1.75;stroke-linejoin:round}
+.zoo-plot rect{shape-rendering:crispEdges}.zoo-plot .line{fill:none;stroke-width:1.75;stroke-linejoin:round}.zoo-plot .faint{stroke-opacity:.3}
 </style>)";
 
 std::string number(double value) { return fixed(value, 2); }
@@ -64,10 +64,10 @@ std::string hex(const Colour& colour) {
   return buffer.data();
 }
 
-std::string opened(int width, int height, const std::string& title) {
+std::string opened(int width, int height, const std::string& alt) {
   return cat(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"zoo-plot\" role=\"img\" aria-label=\"",
-      escaped_xml(title), "\" viewBox=\"0 0 ", width, " ", height, "\" width=\"", width,
+      escaped_xml(alt), "\" viewBox=\"0 0 ", width, " ", height, "\" width=\"", width,
       "\" height=\"", height, "\">\n", kStyle, "\n",
       "<rect width=\"100%\" height=\"100%\" fill=\"var(--p-paper)\"/>\n");
 }
@@ -191,6 +191,12 @@ class Scale {
     return from_ + part * (to_ - from_);
   }
   const std::vector<double>& ticks() const { return ticks_; }
+  // What a script must know to read values off the frame.
+  std::string ends() const {
+    std::array<char, 80> buffer{};
+    std::snprintf(buffer.data(), buffer.size(), "%.9g %.9g%s", low_, high_, log_ ? " log" : "");
+    return buffer.data();
+  }
   bool log() const { return log_; }
 
  private:
@@ -223,7 +229,11 @@ std::vector<Point> thinned(const std::vector<Point>& points) {
   return kept;
 }
 
-std::string colour_of(int index) { return cat("var(--p", index % 8, ")"); }
+std::string colour_of(int index) { return cat("var(--p", index, ")"); }
+
+std::string group_of(int colour, const std::string& content, const std::string& more = "") {
+  return cat("<g class=\"p", colour, "\"", more, ">\n", content, "</g>\n");
+}
 
 std::string sideways(double x, double y, const std::string& text) {
   const std::string turn =
@@ -240,7 +250,8 @@ std::string drawn(const Series& series, const Scale& x, const Scale& y, const st
       out += cat("<circle cx=\"", number(run[0].x), "\" cy=\"", number(run[0].y),
                  "\" r=\"2\" fill=\"", colour, "\"/>\n");
     if (run.size() > 1) {
-      out += cat("<polyline class=\"line\" stroke=\"", colour, "\"");
+      out += cat("<polyline class=\"line", series.mark == Series::Mark::faint ? " faint" : "",
+                 "\" stroke=\"", colour, "\"");
       if (series.mark == Series::Mark::dashed) out += " stroke-dasharray=\"6 4\"";
       out += " points=\"";
       for (const Point& point : thinned(run))
@@ -273,6 +284,8 @@ double longest(const std::vector<std::string>& labels) {
 }
 
 }  // namespace
+
+std::string_view plot_style() { return kStyle; }
 
 std::string escaped_xml(std::string_view text) {
   std::string out;
@@ -312,14 +325,14 @@ std::string svg(const LineChart& chart) {
     if (series.x.size() != series.y.size())
       throw std::invalid_argument(cat("series \"", series.name, "\" has ", series.x.size(),
                                       " x and ", series.y.size(), " y; give as many of both"));
-  std::string out = opened(chart.width, chart.height, chart.title);
+  std::string out = opened(chart.width, chart.height, chart.alt.empty() ? chart.title : chart.alt);
   double top = 8;
   if (!chart.title.empty()) {
     out += label(chart.width / 2.0, top + 14, "middle", chart.title, " class=\"title\"");
     top += 24;
   }
   const double height = chart.height, width = chart.width;
-  Scale x(chart.x, chart.series, &Series::x, std::max(2, chart.width / 90));
+  Scale x(chart.x, chart.series, &Series::x, std::max(2, chart.width / 75));
   Scale y(chart.y, chart.series, &Series::y, std::max(2, chart.height / 50));
   if (x.empty() || y.empty()) {
     out += label(width / 2, height / 2, "middle", "no data", " class=\"soft\"");
@@ -329,21 +342,23 @@ std::string svg(const LineChart& chart) {
   // The legend, in as many rows as it needs.
   double at = 16;
   int next = 0;
-  std::vector<std::string> colours;
+  std::vector<int> colours;
   for (const Series& series : chart.series) {
-    colours.push_back(colour_of(series.colour >= 0 ? series.colour : next++));
-    if (series.name.empty()) continue;
+    colours.push_back((series.colour >= 0 ? series.colour : next++) % 8);
+    if (series.name.empty() || !chart.legend) continue;
     const double wide = 44 + text_width(series.name);
     if (at > 16 && at + wide > width - 8) at = 16, top += 18;
+    const std::string colour = colour_of(colours.back());
+    std::string key;
     if (series.mark == Series::Mark::points) {
-      out += cat("<circle cx=\"", number(at + 11), "\" cy=\"", number(top + 8),
-                 "\" r=\"3\" fill=\"", colours.back(), "\"/>\n");
+      key = cat("<circle cx=\"", number(at + 11), "\" cy=\"", number(top + 8), "\" r=\"3\" fill=\"",
+                colour, "\"/>\n");
     } else {
-      out += cat("<path class=\"line\" stroke=\"", colours.back(), "\"",
-                 series.mark == Series::Mark::dashed ? " stroke-dasharray=\"6 4\"" : "", " d=\"M",
-                 number(at), " ", number(top + 8), "h22\"/>\n");
+      key = cat("<path class=\"line\" stroke=\"", colour, "\"",
+                series.mark == Series::Mark::dashed ? " stroke-dasharray=\"6 4\"" : "", " d=\"M",
+                number(at), " ", number(top + 8), "h22\"/>\n");
     }
-    out += label(at + 27, top + 12, "start", series.name);
+    out += group_of(colours.back(), key + label(at + 27, top + 12, "start", series.name));
     at += wide;
   }
   if (at > 16) top += 22;
@@ -365,11 +380,14 @@ std::string svg(const LineChart& chart) {
     out += label(x(tick), bottom + 16, "middle", tick_text(tick, x.log()), " class=\"soft\"");
   }
   out += cat("<rect class=\"frame\" x=\"", number(left), "\" y=\"", number(top), "\" width=\"",
-             number(right - left), "\" height=\"", number(bottom - top), "\"/>\n");
+             number(right - left), "\" height=\"", number(bottom - top), "\" data-x=\"", x.ends(),
+             "\" data-y=\"", y.ends(), "\"/>\n");
   if (!chart.x.label.empty())
     out += label((left + right) / 2, height - 8, "middle", chart.x.label, " class=\"soft\"");
   if (!chart.y.label.empty()) out += sideways(14, (top + bottom) / 2, chart.y.label);
-  for (size_t i = 0; i < chart.series.size(); ++i) out += drawn(chart.series[i], x, y, colours[i]);
+  for (size_t i = 0; i < chart.series.size(); ++i)
+    out += group_of(colours[i], drawn(chart.series[i], x, y, colour_of(colours[i])),
+                    cat(" data-name=\"", escaped_xml(chart.series[i].name), "\""));
   return out + "</svg>\n";
 }
 

@@ -16,7 +16,7 @@ struct Axis {
 };
 
 struct Series {
-  enum class Mark { line, dashed, points };
+  enum class Mark { line, dashed, points, faint };
   std::string name;          ///< in the legend; empty: not there
   std::vector<double> x, y;  ///< of equal length; NaN and infinity make a gap
   Mark mark = Mark::line;
@@ -25,13 +25,18 @@ struct Series {
 };
 
 struct LineChart {
-  std::string title;
+  std::string title;  ///< drawn above; empty: not there
   Axis x, y;
   std::vector<Series> series;
+  std::string alt;                ///< for those who cannot see it; empty: the title
+  bool legend = true;             ///< false where the page around it has one
   int width = 640, height = 400;  ///< in CSS pixels
 };
 
-/// @return an `<svg>` element, complete as a file too; a chart without a point says "no data"
+/// @return an `<svg>` element, complete as a file too; a chart without a point says "no data". What
+/// belongs to a series is in groups of the class "p" and its colour's number, that of its points
+/// with its name (data-name), and the frame says which values its sides are (data-x, data-y: "0
+/// 100" or "1 100 log"), so that a page can hide series and read values off the picture.
 /// @throws std::invalid_argument if a series has not as many x as y
 std::string svg(const LineChart& chart);
 
@@ -48,6 +53,9 @@ struct HeatMap {
 /// @return an `<svg>` element; each cell has a `<title>` with labels and value while there are at
 /// most 4,096 of them, so that pointing at one shows it
 std::string svg(const HeatMap& map);
+
+/// The `<style>` element in each picture, the same in all.
+std::string_view plot_style();
 
 /// Text for XML and HTML: & < > " ' as entities; control characters, which XML forbids, and what is
 /// not UTF-8 as U+FFFD.

@@ -89,6 +89,7 @@ Command inspect_command();
 Command attention_command();
 Command verify_command();
 Command gradnorm_command();
+Command report_command();
 Command config_command();
 Command models_command();
 Command env_command();

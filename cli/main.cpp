@@ -22,8 +22,8 @@ std::vector<Command> all_commands() {
           score_command(),    fill_mask_command(),  classify_command(),        embed_command(),
           tokenize_command(), detokenize_command(), train_tokenizer_command(), data_command(),
           average_command(),  convert_command(),    inspect_command(),         verify_command(),
-          gradnorm_command(), attention_command(),  config_command(),          models_command(),
-          env_command()};
+          gradnorm_command(), attention_command(),  report_command(),          config_command(),
+          models_command(),   env_command()};
 }
 
 /// What the parser writes before it becomes GlobalOptions.
