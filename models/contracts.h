@@ -80,6 +80,9 @@ struct TeachArgs {
   /// one after the other and draw from torch's default generator.
   double teacher_forcing = 1;
   Tap* tap = nullptr;  ///< observe; attention is that of the target to the source, (B, H, T, S)
+  /// Observe the attention of the target to itself, (B, H, T, T), and nothing else; a recurrent
+  /// decoder has none.
+  Tap* self_tap = nullptr;
 };
 
 /// A model of p(target | source), both sequences of tokens: an encoder and a decoder.
@@ -94,8 +97,13 @@ class Seq2Seq : public torch::nn::Module {
   /// Reads the sources.
   /// @param source (B, S) int64, ids in [0, source_vocab_size())
   /// @param lengths (B) int64 in [1, S], on the device of `source`
+  /// @param tap hidden states and the attention of the source to itself, (B, H, S, S), are put
+  /// there, or null; of a recurrent encoder the memory alone
   /// @throws ShapeError if S exceeds max_source_length()
-  virtual Encoded encode(const Tensor& source, const Tensor& lengths) = 0;
+  virtual Encoded encode(const Tensor& source, const Tensor& lengths, Tap* tap) = 0;
+  Encoded encode(const Tensor& source, const Tensor& lengths) {
+    return encode(source, lengths, nullptr);
+  }
 
   /// Reads whole targets.
   /// @param inputs (B, T) int64, ids in [0, V): the begin token, then the target without its end

@@ -106,10 +106,11 @@ Tensor RnnSeq2Seq::drop_output(const Tensor& read) const {
   return dropout > 0 ? at::dropout(read, dropout, true) : read;
 }
 
-Encoded RnnSeq2Seq::encode(const Tensor& source, const Tensor& lengths) {
+Encoded RnnSeq2Seq::encode(const Tensor& source, const Tensor& lengths, Tap* tap) {
   require_source(source, lengths, *this);
   const Tensor x = embed(source, *(source_embedding ? source_embedding : target_embedding));
   const auto [memory, state] = encoder->forward(x, lengths);
+  if (tap != nullptr && tap->want_hidden) tap->hidden.push_back(memory);
   const int64_t directions = config_.bidirectional ? 2 : 1;
   const auto first_state = [&](const Tensor& last, Linear projection) -> Tensor {
     switch (config_.bridge) {

@@ -19,9 +19,10 @@ class RnnSeq2Seq final : public Seq2Seq {
   explicit RnnSeq2Seq(const RnnSeq2SeqConfig& config);
 
   using Seq2Seq::decode;
+  using Seq2Seq::encode;
   using Seq2Seq::step;
   /// summary: the decoder's first state, (1, L, B, H), or (2, L, B, H) with an LSTM's cells.
-  Encoded encode(const Tensor& source, const Tensor& lengths) override;
+  Encoded encode(const Tensor& source, const Tensor& lengths, Tap* tap) override;
   Tensor decode(const Encoded& encoded, const Tensor& inputs, const TeachArgs& args) override;
   Tensor logits(const Tensor& hidden) override;
   std::unique_ptr<DecodeState> start(const Encoded& encoded, int64_t capacity) override;

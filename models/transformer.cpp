@@ -67,19 +67,26 @@ Tensor Transformer::embed(const Tensor& tokens, EmbeddingImpl& embedding, const 
   return dropout > 0 ? at::dropout(x, dropout, true) : x;
 }
 
-Encoded Transformer::encode(const Tensor& source, const Tensor& lengths) {
+Encoded Transformer::encode(const Tensor& source, const Tensor& lengths, Tap* tap) {
   require_source(source, lengths, *this);
   const PositionSpan span{.past = 0, .length = source.size(1), .left_pad = {}};
   const Tensor real = real_tokens(lengths, span.length);  // (B, S) or undefined
   AttentionScope scope = scope_for(*source_position, span);
   scope.options = padding_mask(real, scope.tables.bias);
   scope.options.dropout = is_training() ? config_.dropout.attention : 0;
+  scope.tap = tap;
 
   Tensor x = embed(source, *(source_embedding ? source_embedding : target_embedding), span, scope);
   // Padding must not even be large: infinity times a weight of 0 would be NaN.
   if (real.defined()) x = x.masked_fill(real.logical_not().unsqueeze(2), 0);
-  for (int64_t layer = 0; layer < config_.encoder_layers; ++layer)
+  const auto show = [&] {
+    if (tap != nullptr && tap->want_hidden) tap->hidden.push_back(x);
+  };
+  show();
+  for (int64_t layer = 0; layer < config_.encoder_layers; ++layer) {
     x = encoder_blocks->at<BlockImpl>(layer).forward(x, scope, layer);
+    show();
+  }
   return {.memory = encoder_norm ? encoder_norm->forward(x) : x, .lengths = lengths, .summary = {}};
 }
 
@@ -94,8 +101,10 @@ SourceScope Transformer::read_source(const Encoded& encoded) {
   return source;
 }
 
-/// @param inputs (B, T)  @param cache of the tokens before them, or null  @return (B, T, D)
-Tensor Transformer::run_decoder(const Tensor& inputs, KvCache* cache, const SourceScope& source) {
+/// @param inputs (B, T)  @param cache of the tokens before them, or null
+/// @param self_tap for the attention to the target itself, or null  @return (B, T, D)
+Tensor Transformer::run_decoder(const Tensor& inputs, KvCache* cache, const SourceScope& source,
+                                Tap* self_tap) {
   const PositionSpan span{
       .past = cache == nullptr ? 0 : cache->length(), .length = inputs.size(1), .left_pad = {}};
   require_target_length(span.past + span.length, *this);
@@ -103,6 +112,7 @@ Tensor Transformer::run_decoder(const Tensor& inputs, KvCache* cache, const Sour
   scope.options = causal_mask(span.past, span.length, {}, scope.tables.bias, inputs.device());
   scope.options.dropout = is_training() ? config_.dropout.attention : 0;
   scope.cache = cache;
+  scope.tap = self_tap;
 
   Tensor x = embed(inputs, *target_embedding, span, scope);
   const auto show = [&] {
@@ -123,11 +133,11 @@ Tensor Transformer::decode(const Encoded& encoded, const Tensor& inputs, const T
   Tensor read = inputs;
   if (args.teacher_forcing < 1) {
     const torch::NoGradGuard no_grad;
-    const Tensor own = logits(run_decoder(inputs, nullptr, source)).argmax(-1);  // (B, T)
+    const Tensor own = logits(run_decoder(inputs, nullptr, source, nullptr)).argmax(-1);  // (B, T)
     read = mix_in(inputs, own, draw_teacher(inputs, args.teacher_forcing));
   }
   source.tap = args.tap;
-  return run_decoder(read, nullptr, source);
+  return run_decoder(read, nullptr, source, args.self_tap);
 }
 
 Tensor Transformer::logits(const Tensor& hidden) {
@@ -152,7 +162,7 @@ Tensor Transformer::step(const Tensor& tokens, DecodeState& state, Tap* tap) {
   require_shape(tokens, {own.batch()}, "tokens");
   own.source.rows = &own.rows;
   own.source.tap = tap;
-  return logits(run_decoder(tokens.unsqueeze(1), &own.cache, own.source).squeeze(1));
+  return logits(run_decoder(tokens.unsqueeze(1), &own.cache, own.source, nullptr).squeeze(1));
 }
 
 std::shared_ptr<Seq2Seq> Transformer::replica() const {

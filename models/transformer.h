@@ -31,8 +31,9 @@ class Transformer final : public Seq2Seq {
   explicit Transformer(const TransformerConfig& config);
 
   using Seq2Seq::decode;
+  using Seq2Seq::encode;
   using Seq2Seq::step;
-  Encoded encode(const Tensor& source, const Tensor& lengths) override;
+  Encoded encode(const Tensor& source, const Tensor& lengths, Tap* tap) override;
   /// With teacher forcing below 1 the inputs are mixed with what a first pass over the true ones
   /// predicts, since a Transformer reads all places at once (Mihaylova & Martins 2019, "Scheduled
   /// Sampling for Transformers", section 3).
@@ -60,7 +61,8 @@ class Transformer final : public Seq2Seq {
   Tensor embed(const Tensor& tokens, EmbeddingImpl& embedding, const PositionSpan& span,
                const AttentionScope& scope) const;
   SourceScope read_source(const Encoded& encoded);
-  Tensor run_decoder(const Tensor& inputs, KvCache* cache, const SourceScope& source);
+  Tensor run_decoder(const Tensor& inputs, KvCache* cache, const SourceScope& source,
+                     Tap* self_tap);
 
   TransformerConfig config_;
 };

@@ -294,8 +294,8 @@ class WrongSeq2Seq final : public Seq2Seq {
     inner_ = register_module("inner", std::dynamic_pointer_cast<Seq2Seq>(
                                           random_model(testing::tiny_transformer()).model));
   }
-  Encoded encode(const Tensor& source, const Tensor& lengths) override {
-    return inner_->encode(source, wrong_step_ ? lengths : lengths * 0 + source.size(1));
+  Encoded encode(const Tensor& source, const Tensor& lengths, Tap* tap) override {
+    return inner_->encode(source, wrong_step_ ? lengths : lengths * 0 + source.size(1), tap);
   }
   Tensor decode(const Encoded& encoded, const Tensor& inputs, const TeachArgs& args) override {
     return inner_->decode(encoded, inputs, args);

@@ -207,6 +207,33 @@ TEST_P(EverySeq2Seq, TapCollectsTheAttentionToTheSource) {
   }
 }
 
+TEST_P(EverySeq2Seq, TapsSeeWhatEncoderAndDecoderSeeOfThemselves) {
+  const c10::InferenceMode inference;
+  Tap encoder{.want_attention = true, .want_hidden = true, .attention = {}, .hidden = {}};
+  Tap decoder{.want_attention = true, .want_hidden = false, .attention = {}, .hidden = {}};
+  TeachArgs args;
+  args.self_tap = &decoder;
+  const Encoded encoded = model_->encode(source_, lengths_, &encoder);
+  const Tensor seen = model_->decode(encoded, inputs_, args);
+  EXPECT_LE(largest_difference(seen, model_->decode(model_->encode(source_, lengths_), inputs_)),
+            1e-5);
+  const bool recurrent = std::holds_alternative<RnnSeq2SeqConfig>(GetParam().config);
+  ASSERT_EQ(encoder.attention.size(), recurrent ? 0 : 2);
+  ASSERT_EQ(decoder.attention.size(), recurrent ? 0 : 2);
+  EXPECT_EQ(encoder.hidden.size(), recurrent ? 1 : 3);
+  for (const Tensor& weights : encoder.attention) {
+    EXPECT_EQ(weights.size(2), source_.size(1));
+    const Tensor real = weights[1].narrow(1, 0, 3);  // (H, 3, S)
+    EXPECT_LE((real.sum(-1) - 1).abs().max().item<double>(), 1e-5);
+    EXPECT_EQ(real.narrow(-1, 3, 4).abs().max().item<double>(), 0);  // padding
+  }
+  for (const Tensor& weights : decoder.attention) {
+    EXPECT_EQ(weights.size(2), inputs_.size(1));
+    EXPECT_LE((weights.sum(-1) - 1).abs().max().item<double>(), 1e-5);
+    EXPECT_EQ(weights.triu(1).abs().max().item<double>(), 0);  // what comes later
+  }
+}
+
 TEST_P(EverySeq2Seq, ScheduledSamplingReadsItsOwnPredictions) {
   const c10::InferenceMode inference;
   const Encoded encoded = model_->encode(source_, lengths_);

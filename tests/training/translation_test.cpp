@@ -29,7 +29,7 @@ struct TableModel final : Seq2Seq {
   explicit TableModel(const Tensor& start) {
     table = register_parameter("table", start.clone());  // (V, V)
   }
-  Encoded encode(const Tensor& source, const Tensor& lengths) override {
+  Encoded encode(const Tensor& source, const Tensor& lengths, Tap*) override {
     return {torch::zeros({source.size(0), source.size(1), 1}), lengths, {}};
   }
   Tensor decode(const Encoded&, const Tensor& inputs, const TeachArgs& args) override {
