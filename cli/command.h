@@ -87,6 +87,7 @@ Command average_command();
 Command convert_command();
 Command inspect_command();
 Command verify_command();
+Command compare_command();
 Command config_command();
 Command models_command();
 Command env_command();
