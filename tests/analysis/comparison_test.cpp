@@ -227,7 +227,7 @@ TEST_F(ComparisonTest, ReadsRunsThatAreThere) {
       })
           .starts_with("compare: one and three have read different data: "
                        "data.valid.source_sha256 was "));
-  EXPECT_EQ(message_of<DataError>([&] { read_comparison({small_.folder}); }),
+  EXPECT_EQ(message_of<DataError>([&] { read_comparison({small_.folder.path()}); }),
             cat(utf8(small_.folder.path()),
                 ": holds no run (there is no run.json and no metrics.jsonl); name a folder that "
                 "`train` or `compare` wrote"));

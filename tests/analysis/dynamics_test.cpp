@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "analysis/train_dynamics.h"
+#include "checkpoint/checkpoint.h"
+#include "models/zoo.h"
 #include "tests/support/message_of.h"
 #include "tests/support/seq2seq_variants.h"
 #include "tests/training/fake_task.h"
