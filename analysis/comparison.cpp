@@ -53,10 +53,6 @@ void count_tokens(RunRecord& run) {
 
 std::string text_if_any(const fs::path& file) { return fs::exists(file) ? read_file(file) : ""; }
 
-std::string found_text(const std::string& value) {
-  return value.size() <= 80 ? value : value.substr(0, 77) + "...";
-}
-
 /// The longest text that a model is taught with, which decides what the data are cut into.
 Json effective_length(const Json& config, const char* model_key) {
   const Json& model = config.at("model");
@@ -260,8 +256,7 @@ void require_same_learning(const Json& config, const Json& other, const std::str
       // Where packed tokens are kept changes nothing.
       if (difference.path == "task.cache") continue;
       throw ConfigError(cat("compare: ", first, " and ", second, " ", what, ": ", difference.path,
-                            " is ", found_text(difference.first), " and ",
-                            found_text(difference.second), "; ", advice));
+                            " is ", difference.first, " and ", difference.second, "; ", advice));
     }
   for (const char* key : {"max_length", "max_source_length"}) {
     const Json one = effective_length(config, key), two = effective_length(other, key);
@@ -283,7 +278,7 @@ void require_comparable(Comparison& comparison) {
          compare_json(first.receipt_at("/data"), other.receipt_at("/data"), "data"))
       throw ConfigError(cat("compare: ", first.name, " and ", other.name,
                             " have read different data: ", difference.path, " was ",
-                            found_text(difference.first), " and ", found_text(difference.second),
+                            difference.first, " and ", difference.second,
                             "; train both on the same files"));
     for (const char* key : {"seed", "batch_size", "batch_type", "grad_accum", "label_smoothing"}) {
       const Json::json_pointer place(cat("/training/", key));
