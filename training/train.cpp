@@ -488,7 +488,7 @@ TrainEstimate estimate_training(const ProjectConfig& project, const TrainOptions
 
   parts->model->train();
   std::vector<Batch> window;
-  const auto read = [&, position = int64_t{0}]() mutable {
+  auto read = [&, position = int64_t{0}]() mutable {
     window.clear();
     for (int64_t i = 0; i < config.grad_accum; ++i) {
       window.push_back(parts->task->batch(position));
