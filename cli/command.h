@@ -90,6 +90,7 @@ Command attention_command();
 Command verify_command();
 Command gradnorm_command();
 Command report_command();
+Command compare_command();
 Command config_command();
 Command models_command();
 Command env_command();

@@ -18,12 +18,29 @@ namespace zoo::cli {
 namespace {
 
 std::vector<Command> all_commands() {
-  return {train_command(),    generate_command(),   translate_command(),       eval_command(),
-          score_command(),    fill_mask_command(),  classify_command(),        embed_command(),
-          tokenize_command(), detokenize_command(), train_tokenizer_command(), data_command(),
-          average_command(),  convert_command(),    inspect_command(),         verify_command(),
-          gradnorm_command(), attention_command(),  report_command(),          config_command(),
-          models_command(),   env_command()};
+  return {train_command(),
+          generate_command(),
+          translate_command(),
+          eval_command(),
+          score_command(),
+          fill_mask_command(),
+          classify_command(),
+          embed_command(),
+          tokenize_command(),
+          detokenize_command(),
+          train_tokenizer_command(),
+          data_command(),
+          average_command(),
+          convert_command(),
+          inspect_command(),
+          verify_command(),
+          gradnorm_command(),
+          compare_command(),
+          attention_command(),
+          report_command(),
+          config_command(),
+          models_command(),
+          env_command()};
 }
 
 /// What the parser writes before it becomes GlobalOptions.

@@ -1,41 +1,15 @@
 // transformer-cli train: trains what a config says and writes a run folder.
 
-#include <csignal>
-
+#include "training/train.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/command.h"
 #include "cli/runtime.h"
+#include "cli/training_console.h"
 #include "core/config.h"
 #include "core/text.h"
-#include "training/train.h"
 
 namespace zoo::cli {
 namespace {
-
-// What arrived; asked for after each step. A second signal of the kind ends the process at once.
-volatile std::sig_atomic_t received_signal = 0;
-
-extern "C" void on_signal(int signal) {
-  received_signal = signal;
-  std::signal(signal, SIG_DFL);
-}
-
-/// Catches SIGINT and SIGTERM while it lives.
-class SignalGuard {
- public:
-  SignalGuard()
-      : old_int_(std::signal(SIGINT, on_signal)), old_term_(std::signal(SIGTERM, on_signal)) {}
-  ~SignalGuard() {
-    std::signal(SIGINT, old_int_);
-    std::signal(SIGTERM, old_term_);
-  }
-  SignalGuard(const SignalGuard&) = delete;
-  SignalGuard& operator=(const SignalGuard&) = delete;
-
- private:
-  void (*old_int_)(int);
-  void (*old_term_)(int);
-};
 
 /// "90", "90s", "15m", "2h", "1d" in seconds.
 double parse_duration(const std::string& text) {
@@ -57,47 +31,14 @@ double parse_duration(const std::string& text) {
   return value * kSeconds[unit];
 }
 
-class ConsoleObserver final : public TrainObserver {
- public:
-  void started(const fs::path& run, int64_t step) override {
-    log_info(
-        step == 0 ? "training into " : cat("going on after step ", with_thousands(step), " in "),
-        utf8(run));
-  }
-  void steps(const StepReport& report) override {
-    if (progress_.due()) progress_.show(log_line(report));
-    log_debug(log_line(report));
-  }
-  void evaluated(const EvaluationReport& report) override { say(log_line(report)); }
-  void saved(const fs::path& checkpoint, int64_t) override {
-    log_debug("saved ", utf8(checkpoint));
-  }
-  void sampled(const std::string& text, int64_t step) override {
-    progress_.finish();
-    log_debug("sample at step ", with_thousands(step), ":\n", text);
-  }
-  void notice(const std::string& message) override {
-    progress_.finish();
-    log_warning(message);
-  }
-
- private:
-  void say(const std::string& line) {
-    progress_.finish();
-    log_info(line);
-  }
-
-  Progress progress_;
-};
-
 struct Train {
   static constexpr bool kReadsConfig = true;
   std::string output, config;
   std::vector<std::string> data, overrides;
   std::optional<std::string> resume, init_from, max_time, batch_type, schedule, best_metric,
       precision;
-  std::optional<int64_t> max_steps, epochs, batch_size, grad_accum, warmup_steps, eval_every,
-      save_every, keep_last, keep_best, sample_every, patience, log_every;
+  std::optional<int64_t> max_steps, epochs, max_tokens, batch_size, grad_accum, warmup_steps,
+      eval_every, save_every, keep_last, keep_best, sample_every, patience, log_every;
   std::optional<double> learning_rate, clip_norm, label_smoothing, ema;
   std::optional<bool> tensorboard, overfit_batch;
   bool overwrite = false, dry_run = false;
@@ -133,6 +74,7 @@ struct Train {
     flags.group("Length and batch");
     flags.number("--max-steps", max_steps, non_negative(), "optimizer steps in all; 0: no limit");
     flags.number("--epochs", epochs, non_negative(), "passes over the data; 0: no limit");
+    flags.number("--max-tokens", max_tokens, non_negative(), "tokens to read in all; 0: no limit");
     flags.text("--max-time", max_time, "TIME", "stop after this time: 90s, 15m, 2h");
     flags.number("--batch-size", batch_size, at_least(1), "examples or tokens in a micro-batch");
     flags.choice("--batch-type", batch_type, {"sentences", "tokens"}, "what --batch-size counts");
@@ -194,11 +136,11 @@ struct Train {
     }
 
     const SignalGuard guard;
-    options.stop = [] { return received_signal != 0; };
+    options.stop = SignalGuard::received;
     const TrainResult result = train(project, options, observer);
     print_result(result, globals.json);
     if (result.end != TrainEnd::stopped || result.had_finished) return kDone;
-    return received_signal == SIGTERM ? kTerminated : kInterrupted;
+    return SignalGuard::exit_code();
   }
 
  private:
@@ -242,6 +184,7 @@ struct Train {
     if (globals.seed_given) settings.push_back({"training.seed", globals.seed});
     add("training.max_steps", max_steps);
     add("training.epochs", epochs);
+    add("training.max_tokens", max_tokens);
     if (max_time) settings.push_back({"training.max_time", parse_duration(*max_time)});
     add("training.batch_size", batch_size);
     add("training.batch_type", batch_type);

@@ -21,9 +21,23 @@ std::string proc_value(const char* file, std::string_view key) {
 
 std::string processor_name() { return proc_value("/proc/cpuinfo", "model name"); }
 
-int64_t peak_memory_bytes() {
-  const std::string kilobytes = proc_value("/proc/self/status", "VmHWM");  // "123456 kB"
+namespace {
+
+int64_t memory_bytes(std::string_view key) {
+  const std::string kilobytes = proc_value("/proc/self/status", key);  // "123456 kB"
   return kilobytes.empty() ? 0 : std::strtoll(kilobytes.c_str(), nullptr, 10) * 1024;
+}
+
+}  // namespace
+
+int64_t peak_memory_bytes() { return memory_bytes("VmHWM"); }
+
+int64_t reset_peak_memory() {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
+  std::ofstream("/proc/self/clear_refs") << "5\n";  // the peak, see proc(5)
+  return memory_bytes("VmRSS");
 }
 
 void keep_freed_memory() {

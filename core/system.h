@@ -16,6 +16,10 @@ std::string processor_name();
 /// The most memory this process has held at once, in bytes; 0 where the system does not tell.
 int64_t peak_memory_bytes();
 
+/// Gives free memory back to the system and forgets the peak so far, so that peak_memory_bytes()
+/// tells of what comes next. @return the bytes held now; 0 where the system does not tell
+int64_t reset_peak_memory();
+
 /// Lets this process keep the memory of freed tensors for the next ones, where the C library gives
 /// it back to the system again and again and pays for cleared pages each time. For a program, at
 /// its start; does nothing without glibc.

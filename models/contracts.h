@@ -98,7 +98,7 @@ class Seq2Seq : public torch::nn::Module {
   /// @param source (B, S) int64, ids in [0, source_vocab_size())
   /// @param lengths (B) int64 in [1, S], on the device of `source`
   /// @param tap hidden states and the attention of the source to itself, (B, H, S, S), are put
-  /// there, or null; of a recurrent encoder the memory alone
+  /// there, or null; of a recurrent encoder the embedding and the memory
   /// @throws ShapeError if S exceeds max_source_length()
   virtual Encoded encode(const Tensor& source, const Tensor& lengths, Tap* tap) = 0;
   Encoded encode(const Tensor& source, const Tensor& lengths) {

@@ -16,10 +16,11 @@ struct RnnSeq2Seq::Decoding {
 
 /// Of one step (B, ...), or of all (B, T, ...).
 struct RnnSeq2Seq::Found {
-  Tensor hidden;   ///< (..., H), the top layer
-  Tensor read;     ///< (..., D), what the output projection reads; undefined if not wanted
-  Tensor context;  ///< (..., M), or the source's one vector (..., H)
-  Tensor weights;  ///< (..., S) with attention
+  Tensor embedded;  ///< (..., E), the tokens read; of one step undefined
+  Tensor hidden;    ///< (..., H), the top layer
+  Tensor read;      ///< (..., D), what the output projection reads; undefined if not wanted
+  Tensor context;   ///< (..., M), or the source's one vector (..., H)
+  Tensor weights;   ///< (..., S) with attention
 };
 
 /// What RnnSeq2Seq::step() carries on.
@@ -110,7 +111,7 @@ Encoded RnnSeq2Seq::encode(const Tensor& source, const Tensor& lengths, Tap* tap
   require_source(source, lengths, *this);
   const Tensor x = embed(source, *(source_embedding ? source_embedding : target_embedding));
   const auto [memory, state] = encoder->forward(x, lengths);
-  if (tap != nullptr && tap->want_hidden) tap->hidden.push_back(memory);
+  if (tap != nullptr && tap->want_hidden) tap->hidden.insert(tap->hidden.end(), {x, memory});
   const int64_t directions = config_.bidirectional ? 2 : 1;
   const auto first_state = [&](const Tensor& last, Linear projection) -> Tensor {
     switch (config_.bridge) {
@@ -209,6 +210,7 @@ RnnSeq2Seq::Found RnnSeq2Seq::decode_at_once(Decoding& decoding, const Tensor& i
     return x.unsqueeze(1).expand({-1, inputs.size(1), -1});
   };
   Found found;
+  found.embedded = embedded;
   if (!attention) found.context = for_all_steps(decoding.vector);
   RecurrentState start{torch::stack(decoding.layers.h), {}};
   if (decoding.layers.c[0].defined()) start.c = torch::stack(decoding.layers.c);
@@ -229,9 +231,12 @@ RnnSeq2Seq::Found RnnSeq2Seq::decode_at_once(Decoding& decoding, const Tensor& i
 RnnSeq2Seq::Found RnnSeq2Seq::decode_stepwise(Decoding& decoding, const Tensor& inputs,
                                               const Tensor& teacher) {
   const int64_t length = inputs.size(1);
+  Found found;
   std::vector<Tensor> embedded, gates;  // of each step, (B, E) and (B, gates H)
   if (!teacher.defined()) {
-    const Tensor all = embed(inputs.t(), *target_embedding);  // (T, B, E): steps lie together
+    // A view on the way to the steps, so that who observes it can ask for its gradient.
+    found.embedded = embed(inputs.t(), *target_embedding).transpose(0, 1);
+    const Tensor all = found.embedded.transpose(0, 1);  // (T, B, E): steps lie together
     const Tensor vector =
         attention ? Tensor() : decoding.vector.unsqueeze(0).expand({length, -1, -1});
     gates = decoding.steps.known_gates(known_inputs(all, vector)).unbind(0);
@@ -248,16 +253,16 @@ RnnSeq2Seq::Found RnnSeq2Seq::decode_stepwise(Decoding& decoding, const Tensor& 
       embedded.push_back(embed(tokens, *target_embedding));
       gates.push_back(decoding.steps.known_gates(known_inputs(embedded.back(), decoding.vector)));
     }
-    const Found found = advance(decoding, gates[t], embedded[t], /*want_read=*/teacher.defined());
-    hidden.push_back(found.hidden);
-    context.push_back(found.context);
-    weights.push_back(found.weights);
-    read.push_back(found.read);
+    const Found step = advance(decoding, gates[t], embedded[t], /*want_read=*/teacher.defined());
+    hidden.push_back(step.hidden);
+    context.push_back(step.context);
+    weights.push_back(step.weights);
+    read.push_back(step.read);
   }
   const auto of_all = [](const std::vector<Tensor>& steps) {
     return torch::stack(steps, 0).transpose(0, 1);  // (B, T, ...)
   };
-  Found found;
+  if (teacher.defined()) found.embedded = of_all(embedded);
   found.hidden = of_all(hidden);
   if (weights[0].defined()) found.weights = of_all(weights);
   if (read[0].defined()) {
@@ -284,7 +289,8 @@ Tensor RnnSeq2Seq::decode(const Encoded& encoded, const Tensor& inputs, const Te
                           : decode_stepwise(decoding, inputs, teacher);
   if (args.tap != nullptr && args.tap->want_attention && attention)
     args.tap->attention.push_back(found.weights.unsqueeze(1));  // (B, 1, T, S)
-  if (args.tap != nullptr && args.tap->want_hidden) args.tap->hidden.push_back(found.hidden);
+  if (args.tap != nullptr && args.tap->want_hidden)
+    args.tap->hidden.insert(args.tap->hidden.end(), {found.embedded, found.hidden});
   return drop_output(found.read);
 }
 
@@ -309,7 +315,8 @@ Tensor RnnSeq2Seq::step(const Tensor& tokens, DecodeState& state, Tap* tap) {
   own.advance();
   if (tap != nullptr && tap->want_attention && attention)
     tap->attention.push_back(found.weights.unsqueeze(1).unsqueeze(1));  // (B, 1, 1, S)
-  if (tap != nullptr && tap->want_hidden) tap->hidden.push_back(found.hidden.unsqueeze(1));
+  if (tap != nullptr && tap->want_hidden)
+    tap->hidden.insert(tap->hidden.end(), {embedded.unsqueeze(1), found.hidden.unsqueeze(1)});
   return logits(drop_output(found.read));
 }
 

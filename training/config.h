@@ -273,6 +273,7 @@ struct TrainingConfig {
   ScheduleConfig schedule = CosineScheduleConfig{};
   int64_t max_steps = 0;
   int64_t epochs = 0;
+  int64_t max_tokens = 0;
   double max_time = 0;
   int64_t batch_size = 32;
   BatchType batch_type = BatchType::sentences;
@@ -305,6 +306,9 @@ struct TrainingConfig {
           "optimizer steps in all, resumed ones included; 0: no limit");
     visit("epochs", epochs, non_negative(),
           "passes over the training data; 0: no limit. The limit reached first ends training");
+    visit("max_tokens", max_tokens, non_negative(),
+          "training ends with the step that has read so many tokens, of sources and targets, "
+          "padding left out; 0: no limit");
     visit("max_time", max_time, non_negative(), "seconds of training in this process; 0: no limit");
     visit("batch_size", batch_size, at_least(1),
           "examples (or tokens, see batch_type) in a micro-batch");

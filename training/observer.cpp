@@ -45,6 +45,8 @@ Json to_json(const StepReport& report) {
           {"learning_rate", report.learning_rate},
           {"grad_norm", report.grad_norm},
           {"skipped_steps", report.skipped_steps},
+          {"tokens", report.tokens},
+          {"flops", report.flops},
           {"tokens_per_second", report.tokens_per_second},
           {"seconds", report.seconds}};
 }

@@ -17,6 +17,8 @@ struct StepReport {
   double learning_rate = 0;           ///< of the last step
   double grad_norm = 0;               ///< of the last step, before clipping
   int64_t skipped_steps = 0;          ///< since the start: gradients that were not finite
+  int64_t tokens = 0;                 ///< read since the start, of sources too, padding left out
+  double flops = 0;                   ///< floating-point operations on them (models/cost.h)
   double tokens_per_second = 0;
   double seconds = 0;       ///< of training since the start, resumed parts included
   double seconds_left = 0;  ///< estimate; negative: unknown

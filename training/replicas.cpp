@@ -13,16 +13,15 @@ namespace {
 /// Above this, one product keeps all threads busy, and more gradients would only take memory.
 constexpr int64_t kMostParameters = 8'000'000;
 
-/// Rows [begin, end) of a batch.
-Batch rows_of(Batch part, int64_t begin, int64_t end) {
-  for (Tensor* tensor : tensors_of(part))
-    if (tensor->defined()) *tensor = tensor->narrow(0, begin, end - begin);
-  part.examples = end - begin;
-  part.target_count = part.targets.ne(kNoTarget).sum().item<int64_t>();
-  return part;
-}
-
 }  // namespace
+
+Batch rows_of(Batch batch, int64_t begin, int64_t end) {
+  for (Tensor* tensor : tensors_of(batch))
+    if (tensor->defined()) *tensor = tensor->narrow(0, begin, end - begin);
+  batch.examples = end - begin;
+  batch.target_count = batch.targets.ne(kNoTarget).sum().item<int64_t>();
+  return batch;
+}
 
 Replicas::Replicas(Task& task, torch::Device device)
     : task_(task),

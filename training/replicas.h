@@ -10,6 +10,9 @@
 
 namespace zoo {
 
+/// Rows [begin, end) of a batch.
+Batch rows_of(Batch batch, int64_t begin, int64_t end);
+
 class Replicas {
  public:
   /// As many as there are threads, for a small model on CPU without dropout; otherwise one, which

@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::string_view kPrefix = "step-";
 constexpr std::string_view kRemoved = ".removed";
-constexpr std::array kRecords = {"best",     "last",       "average",       "run.json",
-                                 "zoo.json", "train.log",  "metrics.jsonl", "tensorboard",
-                                 "samples",  "checkpoints"};
+constexpr std::array kRecords = {"best",     "last",        "average",       "run.json",
+                                 "zoo.json", "train.log",   "metrics.jsonl", "tensorboard",
+                                 "samples",  "checkpoints", "dynamics.csv",  "gradient_time.csv"};
 constexpr std::string_view kPackedTokens = "data";
 
 /// The step of a complete checkpoint's name.

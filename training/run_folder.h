@@ -4,6 +4,7 @@
 //   run.json  zoo.json  train.log  metrics.jsonl  tensorboard/  samples/  data/ (packed tokens)
 //   checkpoints/step-001000/   best -> checkpoints/…   last -> checkpoints/…
 //   average/ (the mean of several checkpoints, which `best` may name too)
+//   dynamics.csv  gradient_time.csv (what analysis/dynamics.h saw of the steps)
 
 #include <functional>
 #include <optional>

@@ -116,6 +116,10 @@ class Receipt {
   }
   void finish(const TrainResult& result, const Trainer& trainer) {
     json_["sessions"].back()["ended"] = utc_now();
+    if (peak_memory_bytes() > 0) {
+      json_["sessions"].back()["memory_before_bytes"] = memory_before_;
+      json_["sessions"].back()["peak_memory_bytes"] = peak_memory_bytes();
+    }
     json_["status"] = std::string(enum_name(result.end));
     json_["result"] = {{"step", result.step},
                        {"seconds", trainer.state().seconds},
@@ -142,6 +146,7 @@ class Receipt {
 
   fs::path file_;
   Json json_;
+  int64_t memory_before_ = reset_peak_memory();
 };
 
 /// The checkpoint to go on from, if there is one.
@@ -325,8 +330,18 @@ std::unique_ptr<Parts> make_parts(const ProjectConfig& project, const TrainOptio
   return parts;
 }
 
+/// Floating-point operations to learn from a batch, whose examples count as long as their mean.
+double flops_of(const ModelConfig& model, const Batch& batch) {
+  if (batch.target_count == 0) return 0;
+  // Of an encoder-decoder, training_flops() is for a source and a target token.
+  const double sides = batch.source.defined() ? 2 : 1;
+  const double tokens = static_cast<double>(batch.token_count) / sides;
+  const double length = tokens / static_cast<double>(batch.examples);
+  return tokens * training_flops(model, std::max<int64_t>(1, std::llround(length)));
+}
+
 TrainerParts trainer_parts(Parts& parts, const RunFolder& run, TrainObserver& observer,
-                           const TrainOptions& options) {
+                           const TrainOptions& options, StepWatch* watch) {
   return {.task = *parts.task,
           .config = parts.project.training,
           .run = run,
@@ -338,7 +353,9 @@ TrainerParts trainer_parts(Parts& parts, const RunFolder& run, TrainObserver& ob
                 save_model(folder, *parts.model, parts.project.model, parts.tokenizer.get(), {},
                            config_to_json(parts.project), parts.source_tokenizer.get());
               },
-          .stop = options.stop};
+          .stop = options.stop,
+          .watch = watch,
+          .flops = [&parts](const Batch& batch) { return flops_of(parts.project.model, batch); }};
 }
 
 void require_same_data(const fs::path& checkpoint, const Task& task) {
@@ -414,7 +431,9 @@ TrainResult train(const ProjectConfig& project, const TrainOptions& options,
     const auto parts = make_parts(project, options, {checkpoint, options.init_from},
                                   run.path() / "data", recorder);
     if (checkpoint) require_same_data(*checkpoint, *parts->task);
-    Trainer trainer(trainer_parts(*parts, run, recorder, options));
+    const std::unique_ptr<StepWatch> watch =
+        options.watch ? options.watch(parts->project, *parts->task) : nullptr;
+    Trainer trainer(trainer_parts(*parts, run, recorder, options, watch.get()));
     if (checkpoint) {
       trainer.resume(*checkpoint);
       for (const ConfigSetting& setting : options.overrides)
@@ -469,28 +488,37 @@ TrainEstimate estimate_training(const ProjectConfig& project, const TrainOptions
 
   parts->model->train();
   std::vector<Batch> window;
-  for (int64_t i = 0, position = 0; i < config.grad_accum; ++i) {
-    window.push_back(parts->task->batch(position));
-    position += window.back().examples;
-  }
+  auto read = [&, position = int64_t{0}]() mutable {
+    window.clear();
+    for (int64_t i = 0; i < config.grad_accum; ++i) {
+      window.push_back(parts->task->batch(position));
+      position += window.back().examples;
+    }
+  };
   // The first steps allocate and choose kernels; they say nothing about the rest.
   constexpr int64_t kWarmup = 2, kTimed = 20;
   constexpr double kEnoughSeconds = 3;
-  for (int64_t i = 1; i <= kWarmup; ++i) step.run(window, i).grad_norm.item();
+  for (int64_t i = 1; i <= kWarmup; ++i) {
+    read();
+    step.run(window, i).grad_norm.item();
+  }
   const Stopwatch watch;
-  int64_t timed = 0;
+  int64_t timed = 0, tokens = 0;
   while (timed < kTimed && watch.seconds() < kEnoughSeconds) {
+    read();
     const StepOutcome outcome = step.run(window, kWarmup + ++timed);
     outcome.grad_norm.item();  // waits for the device
-    estimate.tokens_per_step = outcome.token_count;
+    tokens += outcome.token_count;
   }
+  estimate.tokens_per_step = tokens / timed;
   estimate.seconds_per_step = watch.seconds() / static_cast<double>(timed);
   estimate.seconds = estimate.seconds_per_step * static_cast<double>(estimate.total_steps);
 
   const Batch& batch = window[0];
   const int64_t rows = batch.inputs.size(0);
   const int64_t length = batch.inputs.dim() == 2 ? batch.inputs.size(1) : batch.token_count / rows;
-  estimate.flops_per_token = training_flops(parts->project.model, length);
+  estimate.flops_per_token =
+      flops_of(parts->project.model, batch) / static_cast<double>(batch.token_count);
   const auto* sgd = std::get_if<SgdConfig>(&config.optimizer);
   const TrainingShape shape{.batch = rows,
                             .tokens = length,

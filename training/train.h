@@ -22,6 +22,8 @@ struct TrainOptions {
   torch::Device device = torch::kCPU;
   std::string command_line;                           ///< for the receipt
   std::function<bool()> stop = [] { return false; };  ///< asked after each step: save and end
+  /// Makes what looks into the steps, when model and task stand; null: nobody does.
+  std::function<std::unique_ptr<StepWatch>(const ProjectConfig& project, Task& task)> watch = {};
 };
 
 struct TrainResult {
@@ -49,7 +51,8 @@ TrainResult train(const ProjectConfig& project, const TrainOptions& options,
 /// What a training would take.
 struct TrainEstimate {
   int64_t parameters = 0;
-  double flops_per_token = 0;  ///< forward and backward, at the batch's length (models/cost.h)
+  double flops_per_token = 0;  ///< forward and backward, at the batch's length (models/cost.h),
+                               ///< the mean over the tokens that are read, of sources and targets
   int64_t tokens_per_step = 0;
   int64_t total_steps = 0;  ///< 0: no limit but time
   double seconds_per_step = 0;

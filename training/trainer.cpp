@@ -21,6 +21,8 @@ Json to_json(const TrainerState& state) {
   return {{"step", state.step},
           {"position", state.position},
           {"seconds", state.seconds},
+          {"tokens", state.tokens},
+          {"flops", state.flops},
           {"skipped_steps", state.skipped_steps},
           {"evaluations_since_best", state.evaluations_since_best},
           {"evaluations_since_reduction", state.evaluations_since_reduction},
@@ -39,6 +41,9 @@ TrainerState read_trainer_state(const fs::path& file) {
     json.at("step").get_to(state.step);
     json.at("position").get_to(state.position);
     json.at("seconds").get_to(state.seconds);
+    // Runs from before these were counted have none of them.
+    state.tokens = json.value("tokens", int64_t{0});
+    state.flops = json.value("flops", 0.0);
     json.at("skipped_steps").get_to(state.skipped_steps);
     json.at("evaluations_since_best").get_to(state.evaluations_since_best);
     // Runs from before the plateau schedule have none of the two.
@@ -57,13 +62,20 @@ TrainerState read_trainer_state(const fs::path& file) {
 }
 
 int64_t count_steps(const TrainingConfig& config, const Task& task) {
-  if (config.max_steps == 0 && config.epochs == 0 && config.max_time == 0)
-    throw ConfigError("training: nothing ends it; set max_steps, epochs or max_time above 0");
-  if (config.epochs == 0) return config.max_steps;
-  const int64_t examples = config.epochs * task.epoch_size();
-  int64_t steps = 0, position = 0;
-  while (position < examples && (config.max_steps == 0 || steps < config.max_steps)) {
-    for (int64_t i = 0; i < config.grad_accum; ++i) position += task.batch_examples(position);
+  if (config.max_steps == 0 && config.epochs == 0 && config.max_tokens == 0 && config.max_time == 0)
+    throw ConfigError(
+        "training: nothing ends it; set max_steps, epochs, max_tokens or max_time above 0");
+  if (config.epochs == 0 && config.max_tokens == 0) return config.max_steps;
+  const auto goes_on = [](int64_t value, int64_t limit) { return limit == 0 || value < limit; };
+  int64_t steps = 0, position = 0, tokens = 0;
+  while (goes_on(position, config.epochs * task.epoch_size()) && goes_on(steps, config.max_steps) &&
+         goes_on(tokens, config.max_tokens)) {
+    for (int64_t i = 0; i < config.grad_accum; ++i) {
+      // Only its tokens need the batch itself.
+      if (config.max_tokens > 0)
+        tokens += task.batch(config.overfit_batch ? 0 : position).token_count;
+      position += task.batch_examples(position);
+    }
     ++steps;
   }
   return steps;
@@ -77,6 +89,7 @@ Trainer::Trainer(const TrainerParts& parts)
           Schedule(parts.config.schedule, parts.config.learning_rate, total_steps_, parts.d_model),
           parts.device) {
   const std::vector<std::string> names = parts.task.metric_names();
+  step_.set_watch(parts.watch);
   const std::string& metric = parts.config.early_stopping.metric;
   if (std::find(names.begin(), names.end(), metric) == names.end())
     throw ConfigError(cat("training.early_stopping.metric: \"", metric,
@@ -114,7 +127,10 @@ TrainEnd Trainer::run() {
   std::optional<TrainEnd> end;
   while (!end) {
     const Stopwatch watch;
-    last_ = step_.run(next_window(), ++state_.step, state_.reductions);
+    const std::vector<Batch> window = next_window();
+    last_ = step_.run(window, ++state_.step, state_.reductions);
+    for (const Batch& batch : window) state_.flops += parts_.flops(batch);
+    state_.tokens += last_.token_count;
     loss_sum_ += last_.loss_sum;
     skipped_ += last_.skipped;
     state_.report_targets += last_.target_count;
@@ -123,10 +139,12 @@ TrainEnd Trainer::run() {
     if (last_.target_count == 0)
       parts_.observer.notice(
           cat("step ", state_.step, ": no target in the whole batch, nothing learnt"));
-    add_seconds(watch.seconds());
+    add_seconds(watch.seconds() - last_.watch_seconds);
 
     if (total_steps_ > 0 && state_.step >= total_steps_)
-      end = state_.step == config.max_steps ? TrainEnd::steps : TrainEnd::epochs;
+      end = state_.step == config.max_steps                               ? TrainEnd::steps
+            : config.max_tokens > 0 && state_.tokens >= config.max_tokens ? TrainEnd::tokens
+                                                                          : TrainEnd::epochs;
     else if (config.max_time > 0 && session.seconds() >= config.max_time)
       end = TrainEnd::time;
     if (parts_.stop()) end = TrainEnd::stopped;
@@ -179,6 +197,8 @@ void Trainer::report() {
   report.learning_rate = last_.learning_rate;
   report.grad_norm = last_.grad_norm.item<double>();
   report.skipped_steps = state_.skipped_steps;
+  report.tokens = state_.tokens;
+  report.flops = state_.flops;
   report.tokens_per_second = static_cast<double>(tokens_) / interval_seconds_;
   report.seconds = state_.seconds;
   report.seconds_left = total_steps_ == 0 ? -1

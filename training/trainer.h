@@ -10,13 +10,15 @@
 namespace zoo {
 
 /// Why a training ended.
-enum class TrainEnd { steps, epochs, time, early_stopping, stopped };
+enum class TrainEnd { steps, epochs, tokens, time, early_stopping, stopped };
 template <>
 struct EnumNames<TrainEnd> {
-  static constexpr std::array values{
-      std::pair{TrainEnd::steps, "max_steps"}, std::pair{TrainEnd::epochs, "epochs"},
-      std::pair{TrainEnd::time, "max_time"}, std::pair{TrainEnd::early_stopping, "early_stopping"},
-      std::pair{TrainEnd::stopped, "stopped"}};
+  static constexpr std::array values{std::pair{TrainEnd::steps, "max_steps"},
+                                     std::pair{TrainEnd::epochs, "epochs"},
+                                     std::pair{TrainEnd::tokens, "max_tokens"},
+                                     std::pair{TrainEnd::time, "max_time"},
+                                     std::pair{TrainEnd::early_stopping, "early_stopping"},
+                                     std::pair{TrainEnd::stopped, "stopped"}};
 };
 
 /// A checkpoint and the value of the metric that ranks it.
@@ -30,6 +32,8 @@ struct TrainerState {
   int64_t step = 0;      ///< optimizer steps done
   int64_t position = 0;  ///< training examples read
   double seconds = 0;    ///< of training, evaluations and checkpoints left out
+  int64_t tokens = 0;    ///< read, padding left out
+  double flops = 0;      ///< done on them, see training_flops()
   int64_t skipped_steps = 0;
   int64_t evaluations_since_best = 0;
   int64_t evaluations_since_reduction = 0;  ///< that gave no better value, for the plateau schedule
@@ -44,7 +48,7 @@ Json to_json(const TrainerState& state);
 /// @throws FormatError
 TrainerState read_trainer_state(const fs::path& file);
 
-/// Steps that `config` allows, the number from the epochs counted out; 0: no limit but time.
+/// Steps that `config` allows, the number from epochs and tokens counted out; 0: no limit but time.
 /// @throws ConfigError if nothing ends the training
 int64_t count_steps(const TrainingConfig& config, const Task& task);
 
@@ -57,6 +61,9 @@ struct TrainerParts {
   int64_t d_model = 0;                                ///< for the noam schedule
   std::function<void(const fs::path&)> save_model;    ///< writes weights and configs into a folder
   std::function<bool()> stop = [] { return false; };  ///< asked after each step
+  StepWatch* watch = nullptr;                         ///< must outlive the trainer
+  /// Floating-point operations to learn from a batch.
+  std::function<double(const Batch&)> flops = [](const Batch&) { return 0.0; };
 };
 
 class Trainer {

@@ -1,6 +1,7 @@
 #include "training/training_step.h"
 
 #include "core/random.h"
+#include "core/stopwatch.h"
 
 namespace zoo {
 
@@ -41,6 +42,7 @@ StepOutcome TrainingStep::run(std::span<const Batch> window, int64_t step, int64
   }
   outcome.grad_norm = torch::zeros_like(outcome.loss_sum);
   outcome.skipped = torch::zeros_like(skipped_in_a_row_);
+  look(outcome, [&] { watch_->begin(step, window); });
   if (outcome.target_count == 0) return outcome;
 
   optimizer_.zero_grad();
@@ -58,12 +60,24 @@ StepOutcome TrainingStep::run(std::span<const Batch> window, int64_t step, int64
   if (loss_scale_.active())
     divisor = divisor.defined() ? divisor * loss_scale_.scale() : loss_scale_.scale();
   if (divisor.defined()) divisor = divisor.to(torch::kFloat32);
+  const StepView view{step, optimizer_.parameters(), outcome,
+                      loss_scale_.active() ? loss_scale_.scale() : Tensor()};
+  look(outcome, [&] { watch_->before_update(view); });
   optimizer_.step(outcome.learning_rate, divisor, outcome.skipped);
+  look(outcome, [&] { watch_->after_update(view); });
 
   skipped_in_a_row_.add_(1).mul_(outcome.skipped);
   loss_scale_.update(outcome.skipped);
   if (has_mean_weights()) at::_foreach_lerp_(mean_weights_, weights_, 1 - config_.ema);
   return outcome;
+}
+
+void TrainingStep::look(StepOutcome& outcome, const std::function<void()>& use) const {
+  if (watch_ == nullptr) return;
+  outcome.grad_norm.item<double>();  // waits for the device, whose work is the step's
+  const Stopwatch watch;
+  use();
+  outcome.watch_seconds += watch.seconds();
 }
 
 int64_t TrainingStep::skipped_in_a_row() const { return skipped_in_a_row_.item<int64_t>(); }

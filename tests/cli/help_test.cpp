@@ -16,7 +16,7 @@ const std::vector<std::string> kCommands = {
     "",          "train",    "generate", "translate", "eval",       "score",
     "fill-mask", "classify", "embed",    "tokenize",  "detokenize", "train-tokenizer",
     "data",      "average",  "convert",  "inspect",   "attention",  "verify",
-    "gradnorm",  "report",   "config",   "models",    "env"};
+    "gradnorm",  "compare",  "report",   "config",    "models",     "env"};
 
 /// The command lines after "Examples:", whose comments begin with #.
 std::vector<std::string> examples_of(const std::string& help) {

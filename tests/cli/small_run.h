@@ -77,6 +77,15 @@ inline const std::vector<std::string> kTinyTranslation = {
     "--batch-size",
     "8"};
 
+/// A config of that task. @param sizes keys of the model
+inline std::string tiny_comparison(const std::string& model, const std::string& sizes) {
+  return cat(R"({"model": {"type": ")", model, R"(", "max_source_length": 16, "max_length": 16, )",
+             sizes, R"(},
+  "tokenizer": {"type": "sentencepiece", "model": "word", "vocab_size": 16},
+  "task": {"type": "translation", "train": {"tsv": ["pairs.tsv"]}, "valid": {"tsv": ["pairs.tsv"]}},
+  "training": {"schedule": "constant", "max_steps": 5, "batch_size": 8, "eval_every": 5}})");
+}
+
 /// Encoders as small, of a vocabulary of their own. @param task of which a model without more is
 /// pre-trained
 inline std::vector<std::string> tiny_encoder(const std::string& task, const std::string& file,
@@ -173,6 +182,10 @@ class SmallRun : public TempFolder {
     arguments.insert(arguments.end(), kTinyVit.begin(), kTinyVit.end());
     const CliResult vision = run_cli(arguments, "", path());
     if (vision.code != 0) throw std::runtime_error(vision.err);
+    write_file(*this / "rnn.json", tiny_comparison("rnn-seq2seq", R"("d_hidden": 12)"));
+    write_file(*this / "transformer.json",
+               tiny_comparison("transformer", R"("d_model": 16, "encoder_layers": 1,
+                               "decoder_layers": 1, "block": {"attention": {"num_heads": 2}})"));
     write_file(*this / "source.txt", "a b c\nb\n");
     write_file(*this / "target.txt", "c b a\nb\n");
   }

@@ -220,7 +220,7 @@ TEST_P(EverySeq2Seq, TapsSeeWhatEncoderAndDecoderSeeOfThemselves) {
   const bool recurrent = std::holds_alternative<RnnSeq2SeqConfig>(GetParam().config);
   ASSERT_EQ(encoder.attention.size(), recurrent ? 0 : 2);
   ASSERT_EQ(decoder.attention.size(), recurrent ? 0 : 2);
-  EXPECT_EQ(encoder.hidden.size(), recurrent ? 1 : 3);
+  EXPECT_EQ(encoder.hidden.size(), recurrent ? 2 : 3);
   for (const Tensor& weights : encoder.attention) {
     EXPECT_EQ(weights.size(2), source_.size(1));
     const Tensor real = weights[1].narrow(1, 0, 3);  // (H, 3, S)
@@ -341,7 +341,7 @@ TEST(RnnReadout, MaxoutTakesTheLargerOfTwoNeighbours) {
   const Tensor read = model.decode(encoded, inputs, args);  // (2, 4, D)
   const Tensor vector = encoded.summary[0][-1].unsqueeze(1).expand({-1, 4, -1});
   const Tensor products = torch::linear(
-      torch::cat({tap.hidden[0], vector, model.target_embedding->forward(inputs)}, -1),
+      torch::cat({tap.hidden.back(), vector, model.target_embedding->forward(inputs)}, -1),
       model.readout->weight, model.readout->bias);  // (2, 4, 2 D)
   const auto every_second = [&](int64_t first) {
     return products.slice(-1, first, products.size(-1), 2);

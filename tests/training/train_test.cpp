@@ -11,6 +11,7 @@
 #include "core/system.h"
 #include "core/text.h"
 #include "data/token_file.h"
+#include "models/cost.h"
 #include "tests/support/message_of.h"
 #include "tests/training/fake_task.h"
 #include "tests/training/small_project.h"
@@ -68,6 +69,22 @@ TEST_F(TrainTest, IsReproducibleToTheBit) {
   EXPECT_EQ(weights("a"), weights("b"));
   run(small_.config({"training.seed=7"}), small_.options("c"));
   EXPECT_NE(weights("a"), weights("c"));
+}
+
+TEST_F(TrainTest, CountsTokensAndEndsWithThem) {
+  const TrainResult result =
+      run(small_.config({"training.max_steps=0", "training.max_tokens=100"}), small_.options());
+  EXPECT_EQ(result.end, TrainEnd::tokens);
+  EXPECT_EQ(result.step, 4);  // 4 texts of 8 tokens a step
+  const std::vector<Json> metrics = small_.metrics();
+  EXPECT_EQ(metrics[0]["tokens"], 32);
+  EXPECT_EQ(metrics[3]["tokens"], 128);
+  const double flops = metrics[3]["flops"].get<double>();
+  EXPECT_EQ(flops, 4 * metrics[0]["flops"].get<double>());
+  const ProjectConfig project = read_project(read_zoo_json(small_.folder / "run"), "zoo.json");
+  EXPECT_EQ(flops, 128 * training_flops(project.model, 8));
+  const Json session = read_json_file(small_.folder / "run/run.json")["sessions"][0];
+  EXPECT_GE(session["peak_memory_bytes"], session["memory_before_bytes"]);
 }
 
 // TRN-5, CKP-3: losses, learning rates, moments and weights go on bit for bit.
@@ -208,7 +225,7 @@ TEST_F(TrainTest, ReportsWhatCannotBeTrained) {
     return message_of([&] { run(small_.config(settings), options); });
   };
   EXPECT_EQ(refusal({"training.max_steps=0"}),
-            "training: nothing ends it; set max_steps, epochs or max_time above 0");
+            "training: nothing ends it; set max_steps, epochs, max_tokens or max_time above 0");
   EXPECT_EQ(refusal({"task.train=[]"}),
             "task.train: names no file; name at least one, in the config or with --set "
             "task.train='[\"FILE\"]'");

@@ -160,6 +160,40 @@ TEST(TrainingStep, ClippingKeepsTheDirection) {
       torch::allclose(small.model.logits.detach(), torch::tensor({-3.f, 0.f, -4.f}), 1e-6, 0));
 }
 
+// What a watch sees: the batches, then gradients as they are, then what the update was made from.
+TEST(TrainingStep, LetsAWatchLookIntoIt) {
+  struct Watch : StepWatch {
+    void begin(int64_t step, std::span<const Batch> window) override {
+      said += cat("begin ", step, " ", window.size(), "; ");
+    }
+    void before_update(const StepView& view) override {
+      said += cat("before ", view.outcome.grad_norm.item<double>(), " ",
+                  view.parameters[0].second.grad()[2].item<double>(), " ",
+                  view.parameters[0].second[2].item<double>(), "; ");
+    }
+    void after_update(const StepView& view) override {
+      said += cat("after ", view.parameters[0].first, " ",
+                  view.parameters[0].second.grad().norm().item<double>(), " ",
+                  view.parameters[0].second.norm().item<double>(), "; ");
+    }
+    std::string said;
+  } watch;
+  for (const OptimizerConfig& optimizer :
+       {OptimizerConfig(SgdConfig{.momentum = 0}), OptimizerConfig(AdamWConfig{}),
+        OptimizerConfig(AdamConfig{})}) {
+    GradientTask task(torch::tensor({0.f, 0.f, 4.f}));
+    TrainingConfig config = plain_sgd(1);
+    config.optimizer = optimizer;
+    config.clip_norm = 1;
+    TrainingStep step(task, config, Schedule(config.schedule, 1, 0, 1), torch::kCPU);
+    const std::vector<Batch> window = {LogitsTask::of({0}), LogitsTask::of({kNoTarget})};
+    step.set_watch(&watch);
+    watch.said = "";
+    EXPECT_GE(step.run(window, 5).watch_seconds, 0);
+    EXPECT_EQ(watch.said, "begin 5 2; before 4 4 0; after logits 1 1; ");
+  }
+}
+
 // Polyak averaging: mean' = d mean + (1 - d) weights.
 TEST(TrainingStep, KeepsARunningMeanOfTheWeights) {
   GradientTask task(torch::tensor({1.f, 0.f, 0.f}));
