@@ -86,6 +86,8 @@ Command train_tokenizer_command();
 Command average_command();
 Command convert_command();
 Command inspect_command();
+Command cost_command();
+Command bench_command();
 Command verify_command();
 Command config_command();
 Command models_command();

@@ -21,10 +21,19 @@ std::string proc_value(const char* file, std::string_view key) {
 
 std::string processor_name() { return proc_value("/proc/cpuinfo", "model name"); }
 
-int64_t peak_memory_bytes() {
-  const std::string kilobytes = proc_value("/proc/self/status", "VmHWM");  // "123456 kB"
+namespace {
+
+/// @return of a value such as "123456 kB"; 0 without one
+int64_t proc_bytes(const char* file, std::string_view key) {
+  const std::string kilobytes = proc_value(file, key);
   return kilobytes.empty() ? 0 : std::strtoll(kilobytes.c_str(), nullptr, 10) * 1024;
 }
+
+}  // namespace
+
+int64_t peak_memory_bytes() { return proc_bytes("/proc/self/status", "VmHWM"); }
+
+int64_t free_memory_bytes() { return proc_bytes("/proc/meminfo", "MemAvailable"); }
 
 void keep_freed_memory() {
 #if defined(__GLIBC__)

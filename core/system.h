@@ -16,6 +16,9 @@ std::string processor_name();
 /// The most memory this process has held at once, in bytes; 0 where the system does not tell.
 int64_t peak_memory_bytes();
 
+/// What the system could still give to processes, in bytes; 0 where it does not tell.
+int64_t free_memory_bytes();
+
 /// Lets this process keep the memory of freed tensors for the next ones, where the C library gives
 /// it back to the system again and again and pays for cleared pages each time. For a program, at
 /// its start; does nothing without glibc.

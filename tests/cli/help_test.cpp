@@ -12,11 +12,11 @@ using testing::holds;
 using testing::run_cli;
 using testing::run_shell;
 
-const std::vector<std::string> kCommands = {"",       "train",    "generate",   "translate",
-                                            "eval",   "score",    "fill-mask",  "classify",
-                                            "embed",  "tokenize", "detokenize", "train-tokenizer",
-                                            "data",   "average",  "convert",    "inspect",
-                                            "verify", "config",   "models",     "env"};
+const std::vector<std::string> kCommands = {
+    "",          "train",    "generate", "translate", "eval",       "score",
+    "fill-mask", "classify", "embed",    "tokenize",  "detokenize", "train-tokenizer",
+    "data",      "average",  "convert",  "inspect",   "cost",       "bench",
+    "verify",    "config",   "models",   "env"};
 
 /// The command lines after "Examples:", whose comments begin with #.
 std::vector<std::string> examples_of(const std::string& help) {
