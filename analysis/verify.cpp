@@ -7,6 +7,7 @@
 #include <new>
 
 #include "analysis/subject.h"
+#include "analysis/with_threads.h"
 #include "checkpoint/generation_config.h"
 #include "core/config.h"
 #include "core/scratch.h"
@@ -54,18 +55,6 @@ class InBfloat16 {
 
  private:
   std::vector<Tensor> tensors_, before_;
-};
-
-/// LibTorch's threads for an operator while this lives.
-class WithThreads {
- public:
-  explicit WithThreads(int count) : before_(at::get_num_threads()) { at::set_num_threads(count); }
-  ~WithThreads() { at::set_num_threads(before_); }
-  WithThreads(const WithThreads&) = delete;
-  WithThreads& operator=(const WithThreads&) = delete;
-
- private:
-  int before_;
 };
 
 class Verification {

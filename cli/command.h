@@ -87,6 +87,8 @@ Command average_command();
 Command convert_command();
 Command inspect_command();
 Command attention_command();
+Command cost_command();
+Command bench_command();
 Command verify_command();
 Command gradnorm_command();
 Command report_command();

@@ -190,6 +190,19 @@ void Flags::number(const std::string& names, std::optional<double>& value, const
       });
 }
 
+void Flags::numbers(const std::string& names, std::vector<int64_t>& values, const Bound& bound,
+                    const std::string& help) {
+  CLI::Option* option = add(names, "N,N,…", with_bound(help, bound),
+                            [&values, bound](const std::string& flag, const std::string& text) {
+                              values.clear();
+                              for (const std::string& part : split(text, ','))
+                                values.push_back(parse_number<int64_t>(flag, part, bound));
+                            });
+  std::vector<std::string> defaults;
+  for (const int64_t value : values) defaults.push_back(default_text(value));
+  if (!values.empty()) option->default_str(join(defaults, ","));
+}
+
 void Flags::choice(const std::string& names, std::string& value,
                    const std::vector<std::string>& allowed, const std::string& help) {
   add(names, join(allowed, "|"), help,

@@ -60,6 +60,9 @@ class Flags {
               const std::string& help);
   void number(const std::string& names, std::optional<double>& value, const Bound& bound,
               const std::string& help);
+  /// Several of them, with commas between.
+  void numbers(const std::string& names, std::vector<int64_t>& values, const Bound& bound,
+               const std::string& help);
   void choice(const std::string& names, std::string& value, const std::vector<std::string>& allowed,
               const std::string& help);
   void choice(const std::string& names, std::optional<std::string>& value,

@@ -9,7 +9,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/weight_files.h"
 #include "cli/command.h"
-#include "cli/project.h"
+#include "cli/model_subject.h"
 #include "core/config.h"
 #include "core/text.h"
 #include "models/cost.h"
@@ -61,12 +61,6 @@ std::string summary(const RnnSeq2SeqConfig& config) {
              ", tied embeddings: ", enum_name(config.tie_embeddings));
 }
 
-std::vector<std::string> preset_names() {
-  std::vector<std::string> names;
-  for (const ModelPreset& preset : model_presets()) names.push_back(preset.name);
-  return names;
-}
-
 struct Inspect {
   static constexpr bool kReadsConfig = true;
   std::string target;
@@ -108,74 +102,19 @@ struct Inspect {
     if (target.empty() && tensors && *tensors != "*")
       throw ConfigError(cat("inspect: no model was given; --tensors took \"", *tensors,
                             "\" as its pattern: name the model first"));
-    if (target.empty() && globals.config.empty())
-      throw ConfigError(
-          cat("inspect: no model was given; name a folder, a .safetensors file, a config file or a "
-              "preset: ",
-              join(preset_names(), ", ")));
     if (stats && !tensors)
       throw ConfigError("--stats: needs --tensors, whose tensors it describes; add it");
     const fs::path path = utf8_path(target);
     if (!tensors && path.extension() == ".safetensors") tensors = "*";
     if (tensors) return list_tensors(globals, path);
-    return report(globals, path);
+    return report(globals);
   }
 
  private:
   // ---- costs ---------------------------------------------------------------------------------
 
-  struct Subject {
-    ModelConfig model;
-    int64_t optimizer_states = 2;
-    std::string optimizer = "adamw";
-    std::string tokenizer;  // "char, 65 tokens", "" if unknown
-  };
-
-  Subject find_subject(const GlobalOptions& globals, const fs::path& path) const {
-    Subject subject;
-    if (fs::is_directory(path)) {
-      if (!globals.set.empty() || !globals.config.empty())
-        throw ConfigError(cat(
-            "inspect: ", target,
-            " is a folder, whose model cannot be changed by --set or --config; leave them out"));
-      const LoadedModel loaded = load_model(path, {.weights = false});
-      subject.model = loaded.config;
-      if (loaded.tokenizer)
-        subject.tokenizer = cat(loaded.tokenizer->type(), ", ",
-                                with_thousands(loaded.tokenizer->vocab_size()), " tokens");
-      return subject;
-    }
-    std::vector<std::string> files;
-    std::vector<ConfigSetting> preset;
-    const std::vector<ModelPreset> presets = model_presets();
-    const auto preset_named = std::find_if(
-        presets.begin(), presets.end(), [&](const auto& preset) { return preset.name == target; });
-    if (preset_named != presets.end() && !fs::exists(path)) {
-      Json json{{"model", {{"type", std::string(preset_named->type)}, {"preset", target}}}};
-      for (const ConfigSetting& setting : settings_of(globals)) merge_setting(json, setting);
-      subject.model = zoo::read_project(json, cat(target, " + --set#")).model;
-      return subject;
-    }
-    if (!target.empty()) {
-      if (!fs::exists(path)) {
-        const std::string guess = nearest(target, preset_names());
-        throw DataError(cat(target, ": no such folder, file or preset",
-                            guess.empty() ? "" : cat("; did you mean \"", guess, "\"?"),
-                            guess.empty() ? "; " : " ", "presets: ", join(preset_names(), ", ")));
-      }
-      files.push_back(target);
-    }
-    const ProjectConfig project = read_project(globals, files);
-    subject.model = project.model;
-    subject.optimizer =
-        std::visit([](const auto& o) { return std::string(o.kType); }, project.training.optimizer);
-    subject.optimizer_states =
-        std::holds_alternative<SgdConfig>(project.training.optimizer) ? 1 : 2;
-    return subject;
-  }
-
-  int report(const GlobalOptions& globals, const fs::path& path) {
-    const Subject subject = find_subject(globals, path);
+  int report(const GlobalOptions& globals) {
+    const ModelSubject subject = find_model(globals, "inspect", target);
     const int64_t longest = longest_context(subject.model);
     if (context > longest)
       throw ConfigError(cat("--context: ", context,
@@ -184,14 +123,11 @@ struct Inspect {
     const int64_t bytes = globals.dtype == "bfloat16" ? 2 : 4;
     const std::vector<ParameterCost> costs = parameter_costs(subject.model);
     const int64_t total = parameter_count(subject.model);
-    const TrainingMemory training =
-        training_memory(subject.model, {batch_size, tokens, subject.optimizer_states, bytes == 2});
+    const TrainingMemory training = training_memory(
+        subject.model, {batch_size, tokens, states_of(subject.optimizer), bytes == 2});
     const double cache = kv_cache_bytes(subject.model, batch_size, tokens, bytes);
     const double forward = forward_flops(subject.model, tokens);
-    if (vocab_size_of(subject.model) == 0)
-      log_warning(
-          "vocab_size is 0, the tokenizer's size once there is one: V counts as 0 here; "
-          "--set model.vocab_size=N counts it");
+    warn_of_open_vocabulary(subject.model);
 
     std::map<std::string, int64_t> groups;
     for (const ParameterCost& cost : costs) groups[cost.part] += cost.count();
@@ -261,7 +197,7 @@ struct Inspect {
       table.add({"to train: weights", human_bytes(training.weights), "float32"});
       table.add({"to train: gradients", human_bytes(training.gradients), "float32"});
       table.add({"to train: optimizer", human_bytes(training.optimizer),
-                 cat(subject.optimizer, ", float32")});
+                 cat(type_of(subject.optimizer), ", float32")});
       table.add(
           {"to train: activations", human_bytes(training.activations), cat(size, "; an estimate")});
       table.add({"to train: sum", human_bytes(training.total()), ""});

@@ -18,28 +18,12 @@ namespace zoo::cli {
 namespace {
 
 std::vector<Command> all_commands() {
-  return {train_command(),
-          generate_command(),
-          translate_command(),
-          eval_command(),
-          score_command(),
-          fill_mask_command(),
-          classify_command(),
-          embed_command(),
-          tokenize_command(),
-          detokenize_command(),
-          train_tokenizer_command(),
-          data_command(),
-          average_command(),
-          convert_command(),
-          inspect_command(),
-          verify_command(),
-          gradnorm_command(),
-          compare_command(),
-          attention_command(),
-          report_command(),
-          config_command(),
-          models_command(),
+  return {train_command(),    generate_command(),   translate_command(),       eval_command(),
+          score_command(),    fill_mask_command(),  classify_command(),        embed_command(),
+          tokenize_command(), detokenize_command(), train_tokenizer_command(), data_command(),
+          average_command(),  convert_command(),    inspect_command(),         cost_command(),
+          bench_command(),    attention_command(),  verify_command(),          gradnorm_command(),
+          compare_command(),  report_command(),     config_command(),          models_command(),
           env_command()};
 }
 
@@ -68,7 +52,7 @@ void declare_globals(Flags& flags, ParsedGlobals& parsed, const Command* command
                "CPU threads; default: OMP_NUM_THREADS, else one for each core");
   flags.number("--seed", options.seed, at_least(-1),
                "seed of everything random; -1: a random one, printed");
-  if (!flags.has("--dtype"))  // convert has one that means the file's
+  if (!flags.has("--dtype"))  // convert has one that means the file's, cost any format
     flags.choice("--dtype", options.dtype, {"float32", "bfloat16"},
                  "number format of the weights in use");
   flags.flag("--deterministic", options.deterministic,

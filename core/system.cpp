@@ -23,22 +23,25 @@ std::string processor_name() { return proc_value("/proc/cpuinfo", "model name");
 
 namespace {
 
-int64_t memory_bytes(std::string_view key) {
-  const std::string kilobytes = proc_value("/proc/self/status", key);  // "123456 kB"
+/// @return of a value such as "123456 kB"; 0 without one
+int64_t proc_bytes(const char* file, std::string_view key) {
+  const std::string kilobytes = proc_value(file, key);
   return kilobytes.empty() ? 0 : std::strtoll(kilobytes.c_str(), nullptr, 10) * 1024;
 }
 
 }  // namespace
 
-int64_t peak_memory_bytes() { return memory_bytes("VmHWM"); }
+int64_t peak_memory_bytes() { return proc_bytes("/proc/self/status", "VmHWM"); }
 
 int64_t reset_peak_memory() {
 #if defined(__GLIBC__)
   malloc_trim(0);
 #endif
   std::ofstream("/proc/self/clear_refs") << "5\n";  // the peak, see proc(5)
-  return memory_bytes("VmRSS");
+  return proc_bytes("/proc/self/status", "VmRSS");
 }
+
+int64_t free_memory_bytes() { return proc_bytes("/proc/meminfo", "MemAvailable"); }
 
 void keep_freed_memory() {
 #if defined(__GLIBC__)

@@ -147,6 +147,14 @@ std::string human_bytes(double bytes) {
                    : format(bytes < 99.95 ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
 }
 
+std::string exact_bytes(double bytes) {
+  const char* const units[] = {" B", " kB", " MB", " GB", " TB", " PB"};
+  size_t unit = 0;
+  for (; bytes >= 999.5 && unit + 1 < std::size(units); ++unit) bytes /= 1000;
+  const int digits = unit == 0 || bytes >= 99.95 ? 0 : bytes >= 9.995 ? 1 : 2;
+  return fixed(bytes, digits) + units[unit];
+}
+
 std::string human_seconds(double seconds) {
   if (!(seconds >= 0) || std::isinf(seconds)) return "?";
   if (seconds < 59.95) return format("%.1fs", seconds);

@@ -36,6 +36,8 @@ std::string with_thousands(int64_t number);
 std::string human_count(double count);
 /// "1.5 GB": powers of 1,000, as disks and the field's tables count.
 std::string human_bytes(double bytes);
+/// The same with three digits: "1.34 GB", "10.7 GB", "120 GB".
+std::string exact_bytes(double bytes);
 /// "2h 03m", "3m 20s", "12.3s"
 std::string human_seconds(double seconds);
 

@@ -347,31 +347,34 @@ Letters letters(const RnnSeq2SeqConfig& config) {
 
 // ---- arithmetic ------------------------------------------------------------------------------
 
-/// Multiply-adds of one token in a block, by part. Scores and weighted values: 2 keys D.
-double self_attention_products(const Sizes& s, int64_t keys) {
-  const double projections = real(s.d_model) * real((2 * s.heads + 2 * s.kv_heads) * s.head_dim);
-  return projections + 2 * real(keys) * real(s.heads * s.head_dim);
+/// Adds the multiply-adds of one token in `layers` layers of attention.
+void add_attention_products(ForwardFlops& products, const Sizes& s, int64_t layers, int64_t keys) {
+  products.projections +=
+      real(layers) * real(s.d_model) * real((2 * s.heads + 2 * s.kv_heads) * s.head_dim);
+  products.attention += real(layers) * 2 * real(keys) * real(s.heads * s.head_dim);
 }
 
-double feed_forward_products(const Sizes& s) {
-  return real(s.d_model) * real(s.d_ff) * (s.gated ? 3 : 2);
+/// The same of `layers` blocks without attention to a source.
+void add_block_products(ForwardFlops& products, const Sizes& s, int64_t layers, int64_t keys) {
+  add_attention_products(products, s, layers, keys);
+  products.feed_forward += real(layers) * real(s.d_model) * real(s.d_ff) * (s.gated ? 3 : 2);
 }
 
-double flops(const GptConfig& config, int64_t keys) {
+ForwardFlops multiply_adds(const GptConfig& config, int64_t keys) {
+  ForwardFlops products;
+  add_block_products(products, sizes_of(config.block, config.d_model), config.num_layers, keys);
+  products.output = real(config.d_model) * real(config.vocab_size);
+  return products;
+}
+
+ForwardFlops multiply_adds(const TransformerConfig& config, int64_t keys) {
   const Sizes s = sizes_of(config.block, config.d_model);
-  return 2 *
-         (real(config.num_layers) * (self_attention_products(s, keys) + feed_forward_products(s)) +
-          real(s.d_model) * real(config.vocab_size));
-}
-
-double flops(const TransformerConfig& config, int64_t keys) {
-  const Sizes s = sizes_of(config.block, config.d_model);
-  const double block = self_attention_products(s, keys) + feed_forward_products(s);
-  // The keys and values of the source are those of one source token.
-  const double cross_attention = self_attention_products(s, keys);
-  return 2 * (real(config.encoder_layers) * block +
-              real(config.decoder_layers) * (block + cross_attention) +
-              real(s.d_model) * real(config.vocab_size));
+  ForwardFlops products;
+  add_block_products(products, s, config.encoder_layers + config.decoder_layers, keys);
+  // Attention to the source, whose keys and values are those of one source token.
+  add_attention_products(products, s, config.decoder_layers, keys);
+  products.output = real(s.d_model) * real(config.vocab_size);
+  return products;
 }
 
 /// Logits of how many tokens out of one are computed: those behind [MASK] (Devlin et al. 2019,
@@ -382,97 +385,138 @@ double predicted_share(const BertConfig& config) {
 double predicted_share(const auto&) { return 1; }
 
 /// Of one token of `keys` that a picture has; the classes are told from all of them together.
-double flops(const VitConfig& config, int64_t keys) {
-  const Sizes s = sizes_of(config.block, config.d_model);
-  const double block = self_attention_products(s, keys) + feed_forward_products(s);
-  double patch = real(config.patch_inputs()) * real(s.d_model);
+ForwardFlops multiply_adds(const VitConfig& config, int64_t keys) {
+  ForwardFlops products;
+  add_block_products(products, sizes_of(config.block, config.d_model), config.num_layers, keys);
+  products.embedding = real(config.patch_inputs()) * real(config.d_model);
   double outputs = 1;  // of the last convolution in a patch; four times as many of the one before
   for (int64_t layer = config.stem_layers(); layer >= 1; --layer, outputs *= 4)
-    patch +=
+    products.embedding +=
         outputs * 9 * real(config.stem_channels(layer - 1)) * real(config.stem_channels(layer));
-  const double classes = real(s.d_model) * real(std::ssize(config.labels)) / real(keys);
-  return 2 * (real(config.num_layers) * block + patch + classes);
+  products.output = real(config.d_model) * real(std::ssize(config.labels)) / real(keys);
+  return products;
 }
 
-double flops(const BertConfig& config, int64_t keys) {
-  const Sizes s = sizes_of(config.block, config.d_model);
-  const double block = self_attention_products(s, keys) + feed_forward_products(s);
-  const double output = real(s.d_model) * real(s.d_model + config.vocab_size);
-  return 2 * (real(config.num_layers) * block + predicted_share(config) * output);
+ForwardFlops multiply_adds(const BertConfig& config, int64_t keys) {
+  ForwardFlops products;
+  add_block_products(products, sizes_of(config.block, config.d_model), config.num_layers, keys);
+  products.output =
+      predicted_share(config) * real(config.d_model) * real(config.d_model + config.vocab_size);
+  return products;
 }
 
-double flops(const RnnSeq2SeqConfig& config, int64_t keys) {
+ForwardFlops multiply_adds(const RnnSeq2SeqConfig& config, int64_t keys) {
   const double gates = real(gates_of(config.cell));
   const double d_hidden = real(config.d_hidden), memory = real(config.memory_width());
-  double products = 0;
+  ForwardFlops products;
   for (int64_t l = 0; l < config.encoder_layers; ++l)
-    products += gates * memory * real(encoder_input(config, l) + config.encoder_width());
+    products.recurrent += gates * memory * real(encoder_input(config, l) + config.encoder_width());
   for (int64_t l = 0; l < config.decoder_layers; ++l)
-    products += gates * d_hidden * (real(decoder_input(config, l)) + d_hidden);
+    products.recurrent += gates * d_hidden * (real(decoder_input(config, l)) + d_hidden);
+  if (config.bridge == Bridge::project)  // once for a source
+    products.recurrent += real(config.decoder_layers) * d_hidden * memory *
+                          (config.cell == RecurrentCell::lstm ? 2 : 1) / real(keys);
   if (config.has_attention()) {
     const auto* additive = std::get_if<BahdanauAttentionConfig>(&config.attention);
     const double width = additive == nullptr ? d_hidden : real(additive->width(config.d_hidden));
-    if (additive != nullptr) products += width * d_hidden;
+    if (additive != nullptr) products.projections += width * d_hidden;
     if (additive != nullptr || std::holds_alternative<GeneralAttentionConfig>(config.attention))
-      products += width * memory;  // the keys
-    products += real(keys) * (width + memory);
+      products.projections += width * memory;  // the keys
+    products.attention += real(keys) * (width + memory);
   }
   if (config.readout != Readout::state)
-    products += real(readout_input(config)) * real(readout_products(config));
-  products += real(config.readout_width()) * real(config.vocab_size);
-  return 2 * products;
+    products.output += real(readout_input(config)) * real(readout_products(config));
+  products.output += real(config.readout_width()) * real(config.vocab_size);
+  return products;
 }
 
 // ---- memory ----------------------------------------------------------------------------------
 
-/// Numbers that autograd keeps of one token in an attention sub-layer with its norm.
+/// Numbers that autograd keeps of one token beside a norm's input and output: mean and deviation;
+/// of RMSNorm, the normalised vector and its scale.
+double kept_in_norm(const NormConfig& norm, double width) {
+  return std::holds_alternative<RmsNormConfig>(norm) ? width + 1 : 2;
+}
+
+/// The same of an attention sub-layer with its norm.
 double kept_in_attention(const Sizes& s, const BlockConfig& block, const DropoutConfig& dropout,
-                         int64_t tokens) {
+                         bool rotates, int64_t tokens) {
   const double d_model = real(s.d_model);
   const double queries = real(s.heads * s.head_dim), keys = real(s.kv_heads * s.head_dim);
-  double kept = 2 * d_model;   // input and output of the norm
-  kept += queries + 2 * keys;  // q, k, v
-  kept += 2 * queries;         // attended values, before and after the heads are joined
-  if (block.attention.qk_norm) kept += queries + keys;
+  double kept = 2 * d_model + kept_in_norm(block.norm, d_model);
+  kept += queries + 2 * keys;  // q, k, v: one product
+  kept += queries;             // attended values
+  if (block.attention.qk_norm) {
+    kept += queries + keys + real(s.heads + s.kv_heads);
+    if (!rotates) kept += queries + keys;
+  }
+  // Turned queries and keys; the values are then joined from another order of the memory.
+  if (rotates) kept += 2 * queries + keys;
   if (dropout.residual > 0) kept += d_model;
-  // With attention dropout the weights themselves are kept: scores, softmax, dropped.
-  if (dropout.attention > 0) kept += 3 * real(s.heads) * real(tokens);
+  // The fused kernel keeps the logarithm of each sum. With attention dropout the weights themselves
+  // are kept: softmax, noise, product.
+  kept += dropout.attention > 0 ? 3 * real(s.heads) * real(tokens) : real(s.heads);
   return kept;
 }
 
-/// The same of a whole block without attention to a source.
-double kept_in_block(const Sizes& s, const BlockConfig& block, const DropoutConfig& dropout,
-                     const PositionConfig& position, int64_t tokens) {
-  const double d_model = real(s.d_model), d_ff = real(s.d_ff);
-  double kept = kept_in_attention(s, block, dropout, tokens);
-  if (std::holds_alternative<RopePositionConfig>(position))
-    kept += real((s.heads + s.kv_heads) * s.head_dim);
-  kept += 2 * d_model;                    // input and output of the feed-forward's norm
-  kept += s.gated ? 4 * d_ff : 2 * d_ff;  // products and activations
+/// The same of a feed-forward sub-layer: input and output of the activation, which are one for
+/// ReLU; of a gated one both products, the activation and what the gate lets through.
+double kept_in_feed_forward(const Sizes& s, const BlockConfig& block,
+                            const DropoutConfig& dropout) {
+  const double d_model = real(s.d_model);
+  const bool relu = std::visit([](const auto& f) { return f.activation == Activation::relu; },
+                               block.feed_forward);
+  double kept = 2 * d_model + kept_in_norm(block.norm, d_model);
+  kept += real(s.d_ff) * (s.gated ? 4 : relu ? 1 : 2);
   if (dropout.residual > 0) kept += d_model;
   return kept;
+}
+
+/// The same of `layers` blocks without attention to a source, and of the embeddings' dropout.
+double kept_in_blocks(const Sizes& s, const auto& config, bool rotates, int64_t layers,
+                      int64_t tokens) {
+  const double block = kept_in_attention(s, config.block, config.dropout, rotates, tokens) +
+                       kept_in_feed_forward(s, config.block, config.dropout);
+  return real(layers) * block + (config.dropout.embedding > 0 ? real(s.d_model) : 0);
+}
+
+/// The same of the norm behind pre-norm blocks, its output left out.
+double kept_at_end(const BlockConfig& block, double d_model) {
+  return block.placement == NormPlacement::pre ? d_model + kept_in_norm(block.norm, d_model) : 0;
+}
+
+bool rotates(const PositionConfig& position) {
+  return std::holds_alternative<RopePositionConfig>(position);
 }
 
 double kept_of_token(const GptConfig& config, int64_t tokens) {
   const Sizes s = sizes_of(config.block, config.d_model);
-  return real(config.num_layers) *
-             kept_in_block(s, config.block, config.dropout, config.position, tokens) +
-         3 * real(s.d_model);
+  const double d_model = real(s.d_model);
+  return kept_in_blocks(s, config, rotates(config.position), config.num_layers, tokens) +
+         kept_at_end(config.block, d_model) + d_model;
 }
 
 double kept_of_token(const TransformerConfig& config, int64_t tokens) {
   const Sizes s = sizes_of(config.block, config.d_model);
-  const double block = kept_in_block(s, config.block, config.dropout, config.position, tokens);
-  const double cross = kept_in_attention(s, config.block, config.dropout, tokens);
-  return real(config.encoder_layers) * block + real(config.decoder_layers) * (block + cross) +
-         6 * real(s.d_model);
+  const double d_model = real(s.d_model);
+  const bool turns = rotates(config.position);
+  const double encoder = kept_in_blocks(s, config, turns, config.encoder_layers, tokens);
+  const double decoder = kept_in_blocks(s, config, turns, config.decoder_layers, tokens);
+  // Attention to the source does not turn; all layers read one memory.
+  const double cross = kept_in_attention(s, config.block, config.dropout, false, tokens);
+  return encoder + decoder + real(config.decoder_layers) * cross +
+         2 * (kept_at_end(config.block, d_model) + d_model);
 }
 
 double kept_of_token(const BertConfig& config, int64_t tokens) {
   const Sizes s = sizes_of(config.block, config.d_model);
-  return real(config.num_layers) *
-             kept_in_block(s, config.block, config.dropout, config.position, tokens) +
-         4 * real(s.d_model);
+  const double d_model = real(s.d_model), norm = kept_in_norm(config.block.norm, d_model);
+  double kept = kept_in_blocks(s, config, rotates(config.position), config.num_layers, tokens) +
+                kept_at_end(config.block, d_model);
+  if (config.embedding_norm) kept += d_model + norm;
+  if (!std::holds_alternative<NoHeadConfig>(config.head)) kept += d_model;
+  // What the head makes of a masked place: its projection, activation and norm.
+  return kept + predicted_share(config) * (3 * d_model + norm);
 }
 
 double kept_of_token(const VitConfig& config, int64_t tokens) {
@@ -480,9 +524,10 @@ double kept_of_token(const VitConfig& config, int64_t tokens) {
   double patch = real(config.patch_inputs()), outputs = 1;
   for (int64_t layer = config.stem_layers(); layer >= 1; --layer, outputs *= 4)  // windows, ReLU
     patch += outputs * real(9 * config.stem_channels(layer - 1) + config.stem_channels(layer));
-  return real(config.num_layers) *
-             kept_in_block(s, config.block, config.dropout, NoPositionConfig{}, tokens) +
-         patch + 3 * real(s.d_model);
+  // The class token's place is a view of all vectors; a mean of them needs none.
+  const double read = config.has_class_token() && !config.labels.empty() ? real(s.d_model) : 0;
+  return read + kept_in_blocks(s, config, false, config.num_layers, tokens) +
+         kept_at_end(config.block, real(s.d_model)) + patch;
 }
 
 double kept_of_token(const RnnSeq2SeqConfig& config, int64_t tokens) {
@@ -503,12 +548,13 @@ double logits_of_token(const auto& config) {
 }
 double logits_of_token(const VitConfig&) { return 0; }
 
-double activations(const auto& config, const TrainingShape& shape) {
+void add_activations(TrainingMemory& memory, const auto& config, const TrainingShape& shape) {
   const double tokens = real(shape.batch) * real(shape.tokens);
   const double bytes = shape.half_precision ? 2 : 4;
   const double logits = logits_of_token(config);
   // Logits, their log-softmax and their gradient; the last two are float32 in any case.
-  return tokens * (bytes * (kept_of_token(config, shape.tokens) + logits) + 8 * logits);
+  memory.kept = tokens * (bytes * kept_of_token(config, shape.tokens) + 4 * logits);
+  memory.activations = memory.kept + tokens * (bytes + 4) * logits;
 }
 
 /// Numbers that a decoder keeps of each token.
@@ -531,6 +577,20 @@ double cached_numbers(const RnnSeq2SeqConfig& config) {
   return real(numbers);
 }
 
+/// Layers whose attention weights could be held, and their query heads.
+struct ScoredLayers {
+  int64_t layers, heads;
+};
+ScoredLayers scored_layers(const TransformerConfig& config) {
+  return {config.encoder_layers + 2 * config.decoder_layers, config.block.attention.num_heads};
+}
+ScoredLayers scored_layers(const RnnSeq2SeqConfig& config) {
+  return {config.has_attention() ? 1 : 0, 1};
+}
+ScoredLayers scored_layers(const auto& config) {
+  return {config.num_layers, config.block.attention.num_heads};
+}
+
 }  // namespace
 
 int64_t ParameterCost::count() const {
@@ -549,8 +609,25 @@ int64_t parameter_count(const ModelConfig& config) {
   return total;
 }
 
+ForwardFlops forward_flops_by_part(const ModelConfig& config, int64_t keys) {
+  ForwardFlops found =
+      std::visit([&](const auto& model) { return multiply_adds(model, keys); }, config);
+  for (double* part : {&found.embedding, &found.projections, &found.attention, &found.feed_forward,
+                       &found.recurrent, &found.output})
+    *part *= 2;
+  return found;
+}
+
 double forward_flops(const ModelConfig& config, int64_t keys) {
-  return std::visit([&](const auto& model) { return flops(model, keys); }, config);
+  return forward_flops_by_part(config, keys).total();
+}
+
+GenerationFlops generation_flops(const GptConfig& config, int64_t tokens) {
+  const ForwardFlops one = forward_flops_by_part(config, 1);
+  const double n = real(tokens), rest = one.projections + one.feed_forward;
+  const double first = n * (n + 1) / 2, second = n * (n + 1) * (2 * n + 1) / 6;  // sums of k, k^2
+  return {n * (rest + one.output) + first * one.attention,
+          n * one.output + first * rest + second * one.attention};
 }
 
 TrainingMemory training_memory(const ModelConfig& config, const TrainingShape& shape) {
@@ -558,8 +635,7 @@ TrainingMemory training_memory(const ModelConfig& config, const TrainingShape& s
   TrainingMemory memory;
   memory.weights = memory.gradients = 4 * parameters;
   memory.optimizer = 4 * parameters * static_cast<double>(shape.optimizer_states);
-  memory.activations =
-      std::visit([&](const auto& model) { return activations(model, shape); }, config);
+  std::visit([&](const auto& model) { add_activations(memory, model, shape); }, config);
   return memory;
 }
 
@@ -567,6 +643,46 @@ double kv_cache_bytes(const ModelConfig& config, int64_t batch, int64_t tokens,
                       int64_t bytes_per_number) {
   return std::visit([](const auto& model) { return cached_numbers(model); }, config) * real(batch) *
          real(tokens) * real(bytes_per_number);
+}
+
+std::vector<KvCacheForm> kv_cache_forms(const ModelConfig& config, int64_t batch, int64_t tokens,
+                                        int64_t bytes_per_number) {
+  std::vector<KvCacheForm> forms;
+  std::visit(
+      [&](auto model) {
+        if constexpr (requires { model.block.attention; }) {
+          if (cached_numbers(model) == 0) return;
+          AttentionConfig& attention = model.block.attention;
+          const int64_t heads = attention.num_heads, own = attention.kv_heads();
+          const auto add = [&](const char* name, int64_t kv_heads) {
+            attention.num_kv_heads = kv_heads;
+            forms.push_back({name, kv_heads, kv_cache_bytes(model, batch, tokens, bytes_per_number),
+                             kv_heads == own});
+          };
+          add("MHA", heads);
+          if (own != heads && own != 1) add("GQA", own);
+          if (heads != 1) add("MQA", 1);
+        }
+      },
+      config);
+  return forms;
+}
+
+ScoreBytes attention_score_bytes(const ModelConfig& config, int64_t batch, int64_t tokens,
+                                 int64_t bytes_per_number) {
+  const ScoredLayers scored =
+      std::visit([](const auto& model) { return scored_layers(model); }, config);
+  const double layer =
+      real(batch) * real(scored.heads) * real(tokens) * real(tokens) * real(bytes_per_number);
+  return {scored.layers > 0 ? layer : 0, layer * real(scored.layers)};
+}
+
+ZeroMemory zero_memory(double parameters, int64_t ranks, const StateBytes& bytes) {
+  const double n = real(ranks);
+  return {parameters * bytes.total(),
+          parameters * (bytes.weight + bytes.gradient + bytes.optimizer / n),
+          parameters * (bytes.weight + (bytes.gradient + bytes.optimizer) / n),
+          parameters * bytes.total() / n};
 }
 
 std::vector<std::pair<std::string, int64_t>> letter_sizes(const ModelConfig& config) {

@@ -46,6 +46,29 @@ GptConfig gpt_mini() {
   return config;
 }
 
+/// GPT-2's block, 175 billion parameters large (Brown et al. 2020, table 2.1).
+GptConfig gpt3() {
+  GptConfig config = gpt2(96, 96, 12288);
+  config.max_length = 2048;
+  return config;
+}
+
+/// Touvron et al. 2023, "Llama 2", section 2.2 and table 1.
+GptConfig llama2(int64_t num_layers, int64_t num_heads, int64_t num_kv_heads, int64_t d_model,
+                 int64_t d_ff) {
+  GptConfig config;
+  config.vocab_size = 32000;
+  config.max_length = 4096;
+  config.num_layers = num_layers;
+  config.d_model = d_model;
+  config.position = RopePositionConfig{};
+  config.block.norm = RmsNormConfig{.eps = 1e-5};
+  config.block.attention = {.num_heads = num_heads, .num_kv_heads = num_kv_heads, .bias = false};
+  config.block.feed_forward = GatedFeedForwardConfig{.d_ff = d_ff};
+  config.tie_embeddings = false;
+  return config;
+}
+
 /// Today's block at the size of nanogpt-cpu: RoPE, RMSNorm, SwiGLU, GQA, QK-norm, no biases.
 GptConfig modern() {
   GptConfig config;
@@ -67,7 +90,10 @@ const std::vector<Preset<GptConfig>>& presets() {
       {"gpt2-medium", gpt2(24, 16, 1024)},
       {"gpt2-large", gpt2(36, 20, 1280)},
       {"gpt2-xl", gpt2(48, 25, 1600)},
+      {"gpt3", gpt3()},
       {"gpt-mini", gpt_mini()},
+      {"llama2-7b", llama2(32, 32, 0, 4096, 11008)},
+      {"llama2-70b", llama2(80, 64, 8, 8192, 28672)},
       {"modern", modern()},
   };
   return all;

@@ -40,7 +40,8 @@ struct GptConfig {
   }
   std::string check() const;
 
-  /// nanogpt-cpu, nanogpt-gpu, gpt2, gpt2-medium, gpt2-large, gpt2-xl, gpt-mini, modern
+  /// nanogpt-cpu, nanogpt-gpu, gpt2, gpt2-medium, gpt2-large, gpt2-xl, gpt3, gpt-mini, llama2-7b,
+  /// llama2-70b, modern
   static std::vector<std::string> preset_names();
   static GptConfig preset(const std::string& name);
 

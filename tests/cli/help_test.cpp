@@ -15,8 +15,9 @@ using testing::run_shell;
 const std::vector<std::string> kCommands = {
     "",          "train",    "generate", "translate", "eval",       "score",
     "fill-mask", "classify", "embed",    "tokenize",  "detokenize", "train-tokenizer",
-    "data",      "average",  "convert",  "inspect",   "attention",  "verify",
-    "gradnorm",  "compare",  "report",   "config",    "models",     "env"};
+    "data",      "average",  "convert",  "inspect",   "cost",       "bench",
+    "attention", "verify",   "gradnorm", "compare",   "report",     "config",
+    "models",    "env"};
 
 /// The command lines after "Examples:", whose comments begin with #.
 std::vector<std::string> examples_of(const std::string& help) {

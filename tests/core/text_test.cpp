@@ -45,6 +45,12 @@ TEST(Text, Numbers) {
   EXPECT_EQ(human_bytes(999'600), "1.0 MB");
   EXPECT_EQ(human_bytes(497.8e6), "498 MB");
   EXPECT_EQ(human_bytes(1.5e9), "1.5 GB");
+  EXPECT_EQ(exact_bytes(999), "999 B");
+  EXPECT_EQ(exact_bytes(1'342'177'280), "1.34 GB");
+  EXPECT_EQ(exact_bytes(10.737e9), "10.7 GB");
+  EXPECT_EQ(exact_bytes(99.96e9), "100 GB");
+  EXPECT_EQ(exact_bytes(999.6e9), "1.00 TB");
+  EXPECT_EQ(exact_bytes(2.1e18), "2100 PB");
   EXPECT_EQ(human_seconds(12.34), "12.3s");
   EXPECT_EQ(human_seconds(59.96), "1m 00s");
   EXPECT_EQ(human_seconds(200), "3m 20s");

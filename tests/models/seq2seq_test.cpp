@@ -453,6 +453,9 @@ TEST(Seq2SeqPresets, HaveNamesOfTheirOwnAndHold) {
         },
         config);
     fit_to_vocabulary(config, 100, 100);
+    // Of the largest one layer is built.
+    if (auto* gpt = std::get_if<GptConfig>(&config); gpt != nullptr && gpt->d_model >= 4096)
+      gpt->num_layers = 1;
     EXPECT_EQ(parameter_count(config), count_parameters(*make_model(config, Parameters::allocated)))
         << preset.name;
   }
