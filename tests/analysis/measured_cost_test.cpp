@@ -86,7 +86,7 @@ const MeasuredCost& find(const std::vector<MeasuredCost>& costs, const std::stri
 void expect_agreement(const ModelConfig& config, double tables = 0) {
   const std::vector<MeasuredCost> costs = measure_cost(config, 3, 40);
   for (const char* what : {"parameters", "gradients", "forward pass"})
-    EXPECT_EQ(find(costs, what).measured, find(costs, what).predicted) << what;
+    EXPECT_DOUBLE_EQ(find(costs, what).measured, find(costs, what).predicted) << what;
   EXPECT_EQ(find(costs, "weights").measured, find(costs, "weights").predicted + tables);
   // Beside the moments: the number of updates.
   EXPECT_EQ(find(costs, "optimizer's state").measured,
