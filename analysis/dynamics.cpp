@@ -182,7 +182,7 @@ Dynamics read_dynamics(const std::string& dynamics, const std::string& reach,
 }
 
 Json to_json(const Dynamics& dynamics, const std::string& name) {
-  Json groups = Json::array(), steps = Json::array(), reach = Json::array(), checks = Json::array();
+  Json groups = Json::array(), steps = Json::array(), reach = Json::array();
   for (const ParameterGroup& group : dynamics.groups)
     groups.push_back({{"group", group.group}, {"layer", group.layer}});
   for (const DynamicsStep& step : dynamics.steps) {
@@ -202,15 +202,9 @@ Json to_json(const Dynamics& dynamics, const std::string& name) {
   }
   for (const GradientReach& at : dynamics.reach)
     reach.push_back({{"step", at.step}, {"side", at.side}, {"grad", at.norm}});
-  for (const TheoryCheck& check : dynamics_checks(dynamics, name))
-    checks.push_back({{"id", check.id},
-                      {"claim", check.claim},
-                      {"value", check.value},
-                      {"bound", check.high},
-                      {"pass", check.pass()}});
   return {{"name", name},     {"clip_norm", dynamics.clip_norm},
           {"groups", groups}, {"steps", steps},
-          {"reach", reach},   {"checks", checks}};
+          {"reach", reach},   {"checks", to_json(dynamics_checks(dynamics, name))}};
 }
 
 std::string layer_chart(const Dynamics& dynamics, const std::string& title) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/theory_check.h"
 #include "core/fields.h"
 #include "core/json.h"
 #include "nn/config.h"
@@ -105,16 +106,6 @@ struct GradnormFit {
   double mean_ce_rate = 0;  ///< of the same networks with ProbeLoss::mean_ce, which hides vanishing
 };
 
-/// A statement of theory, tried.
-struct GradnormCheck {
-  std::string id;     ///< "G1"
-  std::string claim;  ///< "r_k = 0.9^k, linear RNN of 0.9 times an orthogonal matrix"
-  double value = 0;   ///< what was found
-  double low, high;   ///< where it has to lie, either may be infinite
-  bool pass() const { return value >= low && value <= high; }
-  std::string bound() const;  ///< "<= 1e-12", "0.85 .. 1.15"
-};
-
 struct DepthRow {
   NormPlacement norm{};
   int64_t depth = 0, layer = 0;  ///< layer: 1 to depth; 0: the input
@@ -151,8 +142,7 @@ struct GradnormResult {
   std::vector<LengthRow> lengths;  ///< of check G7
   std::vector<DepthRow> depth;
   std::vector<JacobianRow> jacobian;
-  std::vector<GradnormCheck> checks;
-  bool passed() const;
+  std::vector<TheoryCheck> checks;
 };
 
 /// Runs one mode on the CPU. The same options give the same result with one thread.

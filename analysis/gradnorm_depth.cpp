@@ -113,7 +113,7 @@ class Means {
 };
 
 void check_post(const GradnormOptions& options, const Means& means,
-                std::vector<GradnormCheck>& checks) {
+                std::vector<TheoryCheck>& checks) {
   double least = kInfinity, most = -kInfinity;
   for (const int64_t depth : options.depths) {
     const double square = means.square(NormPlacement::post, depth, depth);
@@ -125,7 +125,7 @@ void check_post(const GradnormOptions& options, const Means& means,
 }
 
 void check_pre(const GradnormOptions& options, const Means& means,
-               std::vector<GradnormCheck>& checks) {
+               std::vector<TheoryCheck>& checks) {
   double outside = 0;
   for (const int64_t depth : options.depths) {
     for (int64_t layer = 1; layer <= depth; ++layer) {
@@ -139,7 +139,7 @@ void check_pre(const GradnormOptions& options, const Means& means,
 }
 
 void check_weights(const GradnormOptions& options, const std::vector<NormPlacement>& norms,
-                   const Means& means, std::vector<GradnormCheck>& checks) {
+                   const Means& means, std::vector<TheoryCheck>& checks) {
   const int64_t deepest = *std::max_element(options.depths.begin(), options.depths.end());
   std::vector<double> depths(options.depths.begin(), options.depths.end());
   for (const NormPlacement norm : norms) {
@@ -176,7 +176,7 @@ Tensor jacobian(const std::function<Tensor(const Tensor&)>& f, const Tensor& x) 
   return torch::stack(rows);
 }
 
-void check_residuals(const GradnormOptions& options, std::vector<GradnormCheck>& checks) {
+void check_residuals(const GradnormOptions& options, std::vector<TheoryCheck>& checks) {
   constexpr int64_t kWidth = 8, kTokens = 3, kDepth = 4;
   Probe probe = drawn_probe({.model = ProbeModel::transformer,
                              .input = kWidth,

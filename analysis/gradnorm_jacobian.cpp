@@ -27,7 +27,7 @@ std::vector<int64_t> distances(int64_t last) {
 }
 
 // W = V Lambda V^-1 with eigenvalues that are known.
-void check_eigenvalues(const GradnormOptions& options, std::vector<GradnormCheck>& checks) {
+void check_eigenvalues(const GradnormOptions& options, std::vector<TheoryCheck>& checks) {
   constexpr int64_t kWidth = 8, kSteps = 91;
   Probe probe = drawn_probe({.model = ProbeModel::linear, .input = kWidth, .hidden = kWidth},
                             {ProbeInit::orth, 1, {}}, options.seed);
@@ -79,7 +79,7 @@ double power_iteration(Probe& probe, const Tensor& x, int64_t k) {
   return sigma;
 }
 
-void check_power_iteration(const GradnormOptions& options, std::vector<GradnormCheck>& checks) {
+void check_power_iteration(const GradnormOptions& options, std::vector<TheoryCheck>& checks) {
   double worst = 0;
   for (const double weight : {0.9, 1.5}) {
     Probe probe =

@@ -25,12 +25,6 @@ std::string exactly(double value) {
   return text.data();
 }
 
-std::string briefly(double value) {
-  std::array<char, 40> text{};
-  std::snprintf(text.data(), text.size(), "%.4g", value);
-  return text.data();
-}
-
 // JSON has no NaN and no infinity.
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
@@ -236,19 +230,6 @@ double GradnormCurve::max_relative_error() const {
   return worst;
 }
 
-std::string GradnormCheck::bound() const {
-  if (std::isinf(low) && std::isinf(high)) return "reported";
-  if (std::isinf(low)) return "<= " + briefly(high);
-  if (std::isinf(high)) return ">= " + briefly(low);
-  if (low == high) return "= " + briefly(low);
-  return low == 0 && high < 1e-3 ? "<= " + briefly(high) : cat(briefly(low), " .. ", briefly(high));
-}
-
-bool GradnormResult::passed() const {
-  return std::all_of(checks.begin(), checks.end(),
-                     [](const GradnormCheck& check) { return check.pass(); });
-}
-
 Json to_json(const GradnormResult& result) {
   Json json{{"version", 1},
             {"mode", enum_name(result.mode)},
@@ -282,13 +263,7 @@ Json to_json(const GradnormResult& result) {
                             {"horizon", number(fit.horizon)},
                             {"slope", number(fit.slope)},
                             {"ci95", {number(fit.low), number(fit.high)}}});
-  json["checks"] = Json::array();
-  for (const GradnormCheck& check : result.checks)
-    json["checks"].push_back({{"id", check.id},
-                              {"claim", check.claim},
-                              {"value", number(check.value)},
-                              {"bound", check.bound()},
-                              {"pass", check.pass()}});
+  json["checks"] = to_json(result.checks);
   return json;
 }
 

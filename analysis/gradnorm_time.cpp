@@ -121,7 +121,7 @@ double error_of(const GradnormCurve& curve, double rate) {
 
 // ---- The checks, by their numbers in docs/gradnorm.md.
 
-void check_linear(const GradnormOptions& options, std::vector<GradnormCheck>& checks) {
+void check_linear(const GradnormOptions& options, std::vector<TheoryCheck>& checks) {
   for (const bool float32 : {false, true}) {
     double worst = 0;
     for (const double rho : {0.9, 1.0, 1.1}) {
@@ -137,7 +137,7 @@ void check_linear(const GradnormOptions& options, std::vector<GradnormCheck>& ch
 }
 
 // Pascanu et al. 2013, section 2.1: no step can stretch a gradient by more than ||W|| max |phi'|.
-void check_bound(const GradnormOptions& options, std::vector<GradnormCheck>& checks) {
+void check_bound(const GradnormOptions& options, std::vector<TheoryCheck>& checks) {
   double violations = 0, compared = 0;
   for (const auto& [init, rho] : {std::pair{ProbeInit::orth, 1.1},
                                   {ProbeInit::gauss, 2.0},
@@ -171,7 +171,7 @@ void check_bound(const GradnormOptions& options, std::vector<GradnormCheck>& che
                     violations, 0, 0});
 }
 
-void check_mean_field(const GradnormOptions& options, std::vector<GradnormCheck>& checks) {
+void check_mean_field(const GradnormOptions& options, std::vector<TheoryCheck>& checks) {
   for (const auto& [width, tolerance] : {std::pair{int64_t{256}, 0.03}, {int64_t{64}, 0.06}}) {
     for (const double weight : {0.5, 0.9, 1.0, 1.5, 2.0}) {
       const double theory = std::sqrt(mean_field_tanh(weight, 0.25).chi);
@@ -185,7 +185,7 @@ void check_mean_field(const GradnormOptions& options, std::vector<GradnormCheck>
   }
 }
 
-void check_gates(const GradnormOptions& options, std::vector<GradnormCheck>& checks) {
+void check_gates(const GradnormOptions& options, std::vector<TheoryCheck>& checks) {
   constexpr int64_t kWidth = 16, kSteps = 100;
   // All weights and biases 0, but for the bias of the gate that keeps the state: the second third
   // or quarter of the rows.
@@ -220,7 +220,7 @@ void check_gates(const GradnormOptions& options, std::vector<GradnormCheck>& che
                     gru, 0, 1e-12});
 }
 
-void check_forget_bias(const GradnormOptions& options, std::vector<GradnormCheck>& checks) {
+void check_forget_bias(const GradnormOptions& options, std::vector<TheoryCheck>& checks) {
   double previous = 0, biased = 0;
   for (const double bias : {0.0, 1.0, 3.0}) {
     const double rate =
@@ -248,7 +248,7 @@ void check_forget_bias(const GradnormOptions& options, std::vector<GradnormCheck
 }
 
 void check_attention(const GradnormOptions& options, GradnormResult& result) {
-  std::vector<GradnormCheck>& checks = result.checks;
+  std::vector<TheoryCheck>& checks = result.checks;
   const std::vector<double> lengths{10, 20, 40, 70, 100};
   for (const ProbeModel model : {ProbeModel::rnn_attn, ProbeModel::rnn}) {
     std::vector<double> oldest;  // ||dL/dh_1|| for each T
@@ -285,7 +285,7 @@ void check_attention(const GradnormOptions& options, GradnormResult& result) {
 }
 
 // Attention that cannot choose: the mean of the values so far.
-void check_uniform_attention(const GradnormOptions& options, std::vector<GradnormCheck>& checks) {
+void check_uniform_attention(const GradnormOptions& options, std::vector<TheoryCheck>& checks) {
   constexpr int64_t kWidth = 64, kSteps = 100;
   Probe probe = drawn_probe({.model = ProbeModel::transformer, .input = kWidth, .hidden = kWidth},
                             {}, options.seed);
@@ -311,7 +311,7 @@ void check_uniform_attention(const GradnormOptions& options, std::vector<Gradnor
                     (found - expected).abs().max().item<double>(), 0, 1e-12});
 }
 
-void check_transformer(const GradnormOptions& options, std::vector<GradnormCheck>& checks) {
+void check_transformer(const GradnormOptions& options, std::vector<TheoryCheck>& checks) {
   for (const int64_t layers : {1, 2, 4, 8}) {
     std::vector<double> scaled, slopes, first;  // of T 100, then T 400
     for (const int64_t T : {100, 400}) {

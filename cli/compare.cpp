@@ -1,5 +1,6 @@
 // transformer-cli compare: the same data in the same order through several models.
 
+#include "analysis/report.h"
 #include "analysis/train_comparison.h"
 
 #include <algorithm>
@@ -45,9 +46,9 @@ struct Compare {
         "the\n"
         "embedding of each token). BLEU by length: of greedy translations, by words of the "
         "reference.\n"
-        "Writes ordinary run folders, compare.csv, compare.json and charts (SVG) into --output; "
-        "`report`\n"
-        "makes a page of them.");
+        "Writes ordinary run folders, compare.csv, compare.json, charts (SVG) and report.html, a "
+        "page\n"
+        "with all of them, into --output.");
     flags.texts("models", models, "CONFIG|RUN", "two or more configs, or two or more run folders");
     flags.group("Comparison");
     flags.text("--budget", budget, "UNIT=N",
@@ -166,7 +167,10 @@ struct Compare {
 
   void finish(Comparison& comparison, const GlobalOptions& globals) const {
     keep_tracked(comparison);
-    if (!output.empty()) write_comparison(comparison, utf8_path(output));
+    if (!output.empty()) {
+      write_comparison(comparison, utf8_path(output));
+      write_page(comparison, globals);
+    }
     if (globals.json) {
       out() << to_json(comparison).dump(2) << '\n';
       return;
@@ -180,6 +184,17 @@ struct Compare {
     }
     for (const std::string& note : comparison.notes) log_info(note);
     if (!output.empty()) log_info("written to ", output);
+  }
+
+  /// report.html, of the folder and of runs that lie elsewhere.
+  void write_page(const Comparison& comparison, const GlobalOptions& globals) const {
+    ReportInputs inputs{.folders = {utf8_path(output)}, .command_line = globals.command_line};
+    for (const ComparedRun& run : comparison.runs)
+      if (run.record.folder.parent_path() != utf8_path(output))
+        inputs.folders.push_back(run.record.folder);
+    const Report report = make_report(inputs);
+    for (const std::string& note : report.notes) log_warning(note);
+    write_file(utf8_path(output) / "report.html", report.html);
   }
 
   /// Leaves out of a comparison what --track does not name.

@@ -195,12 +195,12 @@ TEST(Gradnorm, RefusesWhatDoesNotFit) {
 
 TEST(Gradnorm, ChecksNameTheirBounds) {
   const double infinite = std::numeric_limits<double>::infinity();
-  EXPECT_EQ((GradnormCheck{"", "", 0, 0, 1e-12}).bound(), "<= 1e-12");
-  EXPECT_EQ((GradnormCheck{"", "", 0, 0.7, 1.3}).bound(), "0.7 .. 1.3");
-  EXPECT_EQ((GradnormCheck{"", "", 0, 0.8, infinite}).bound(), ">= 0.8");
-  EXPECT_EQ((GradnormCheck{"", "", 0, -infinite, 0.35}).bound(), "<= 0.35");
-  EXPECT_EQ((GradnormCheck{"", "", 0, -infinite, infinite}).bound(), "reported");
-  EXPECT_FALSE((GradnormCheck{"", "", kNone, 0, 1}).pass()) << "NaN passes nothing";
+  EXPECT_EQ((TheoryCheck{"", "", 0, 0, 1e-12}).bound(), "<= 1e-12");
+  EXPECT_EQ((TheoryCheck{"", "", 0, 0.7, 1.3}).bound(), "0.7 .. 1.3");
+  EXPECT_EQ((TheoryCheck{"", "", 0, 0.8, infinite}).bound(), ">= 0.8");
+  EXPECT_EQ((TheoryCheck{"", "", 0, -infinite, 0.35}).bound(), "<= 0.35");
+  EXPECT_EQ((TheoryCheck{"", "", 0, -infinite, infinite}).bound(), "reported");
+  EXPECT_FALSE((TheoryCheck{"", "", kNone, 0, 1}).pass()) << "NaN passes nothing";
 }
 
 // What docs/gradnorm.md says of the networks as they are drawn.
@@ -212,7 +212,7 @@ TEST(GradnormChecks, Time) {
   EXPECT_LT(result.curves[0].max_relative_error(), 1e-12);
   EXPECT_NEAR(result.fits[0].rate, 0.9, 1e-12);
   EXPECT_NEAR(result.fits[0].horizon, std::log(0.01) / std::log(0.9), 1e-9);
-  for (const GradnormCheck& check : result.checks)
+  for (const TheoryCheck& check : result.checks)
     EXPECT_TRUE(check.pass()) << check.id << " " << check.claim << ": " << check.value << ", "
                               << check.bound();
 }
@@ -221,7 +221,7 @@ TEST(GradnormChecks, Depth) {
   GradnormOptions options;
   options.T = 16, options.d = 128, options.seeds = 2;
   const GradnormResult result = gradnorm(GradnormMode::depth, options);
-  for (const GradnormCheck& check : result.checks)
+  for (const TheoryCheck& check : result.checks)
     EXPECT_TRUE(check.pass()) << check.id << " " << check.claim << ": " << check.value << ", "
                               << check.bound();
 }
@@ -230,7 +230,7 @@ TEST(GradnormChecks, Jacobian) {
   GradnormOptions options;
   options.seeds = 1, options.T = 20;
   const GradnormResult result = gradnorm(GradnormMode::jacobian, options);
-  for (const GradnormCheck& check : result.checks)
+  for (const TheoryCheck& check : result.checks)
     EXPECT_TRUE(check.pass()) << check.id << " " << check.claim << ": " << check.value << ", "
                               << check.bound();
 }

@@ -63,13 +63,16 @@ TEST(GradnormCommand, RefusesWhatItDoesNotKnow) {
     EXPECT_EQ(result.code, 2) << result.err;
     EXPECT_TRUE(holds(result.err, message)) << result.err;
   };
-  refused({}, "no mode is given; name one: time, depth, jacobian");
+  refused({}, "no mode is given; name one: time, depth, jacobian, train");
   refused({"tme"}, "did you mean \"time\"?");
   refused({"time", "--models", "rnn,lstn"}, "\"lstn\" is refused");
   refused({"depth", "--depths", "2,x"}, "--depths: \"x\" is refused; give whole numbers");
   refused({"time", "--d", "30"}, "the Transformer's 4 heads need a multiple of 4");
   refused({"time", "--layers", "9"}, "take fewer layers");
   refused({"time", "--dtype", "bf16"}, "allowed: f64, f32");
+  refused({"time", "a.json"}, "\"a.json\": mode time draws its networks itself");
+  refused({"train"}, "no model is given; name configs, runs or checkpoints");
+  refused({"train", "a.json"}, "needs -o/--out DIR");
 }
 
 }  // namespace
