@@ -123,6 +123,12 @@ TEST(GradientNorm, IsFiniteWheneverTheGradientsAre) {
   EXPECT_TRUE(std::isinf(gradient_norm({torch::tensor({INFINITY, 1.f})}).item<double>()));
   EXPECT_TRUE(std::isnan(gradient_norm({torch::tensor({NAN, 1.f})}).item<double>()));
   EXPECT_EQ(gradient_norm({}).item<double>(), 0);
+  // A float32 sum over a million numbers has an error of 1e-5.
+  torch::manual_seed(1);
+  const std::vector<Tensor> large = {torch::randn({1000, 1003}), torch::randn({7})};
+  const double exact =
+      torch::cat({large[0].flatten(), large[1]}).to(torch::kFloat64).norm().item<double>();
+  EXPECT_NEAR(gradient_norm(large).item<double>() / exact, 1, 1e-7);
 }
 
 TEST(Optimizer, RefusesAStateOfAnotherShape) {
