@@ -46,7 +46,7 @@ struct Attention {
   std::string model_path, text, output;
   std::optional<std::string> second, format_choice, layers, heads;
   std::vector<std::string> inputs, parts;
-  bool pair = false, special = false, mean = false, summary = false, rollout = false;
+  bool pair = false, special = false, average = false, summary = false, rollout = false;
   PictureFlags pictures;
 
   void declare(Flags& flags) {
@@ -74,9 +74,10 @@ struct Attention {
     flags.example(
         "what each head of a language model does",
         "transformer-cli attention weights/gpt-shakespeare-char --text 'To be or not to be'");
-    flags.example("how the words of a translation are aligned, as a picture",
-                  "transformer-cli attention runs/translate --text 'a b c' --target 'c b a' --mean "
-                  "-o alignment.svg");
+    flags.example(
+        "how the words of a translation are aligned, as a picture",
+        "transformer-cli attention runs/translate --text 'a b c' --target 'c b a' --average "
+        "-o alignment.svg");
     flags.example("the weights of one head for a pair of texts",
                   "transformer-cli attention runs/bert --text 'the old baker' --second 'paints' "
                   "--layers 0 --heads 1 --format csv");
@@ -101,7 +102,7 @@ struct Attention {
                   "itself, or of the target to the source (default)");
     flags.text("--layers", layers, "N,N-N", "these alone, such as 0,2-4");
     flags.text("--heads", heads, "N,N-N", "these alone");
-    flags.flag("--mean", mean, "the mean over a layer's heads in their place");
+    flags.flag("--average", average, "the mean over a layer's heads in their place");
     flags.group("Output");
     flags.text("-o,--output", output, "FILE",
                "file for the weights; its name's end tells the format; - is standard output");
@@ -119,11 +120,11 @@ struct Attention {
       throw ConfigError("attention: no model is given; name its folder: -m DIR");
     settle_output(globals.json);
     selection_ = {parse_numbers("--layers", layers.value_or("")),
-                  parse_numbers("--heads", heads.value_or("")), mean};
-    if (rollout && (layers || heads || mean))
+                  parse_numbers("--heads", heads.value_or("")), average};
+    if (rollout && (layers || heads || average))
       throw ConfigError(
           "--rollout is the product of all layers and heads; leave out --layers, --heads and "
-          "--mean");
+          "--average");
     const bool sees = std::holds_alternative<VitConfig>(load_config(utf8_path(model_path)));
     const auto attend = [&](const Use& use) { sees ? see(globals, use) : read(globals, use); };
     if (format_.empty())

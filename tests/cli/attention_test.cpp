@@ -55,7 +55,7 @@ TEST(AttentionCommand, AlignsTranslations) {
   EXPECT_EQ(own["second"].get<std::string>() + "\n", greedy.out);
 
   const Json given = json_of({"attention", "runs/translate", "--text", "a b", "--target", "b a",
-                              "--part", "encoder,decoder,cross", "--mean", "--json"});
+                              "--part", "encoder,decoder,cross", "--average", "--json"});
   ASSERT_EQ(given["maps"].size(), 3);
   const Json& cross = given["maps"][2];
   EXPECT_EQ(cross["queries"], (std::vector<std::string>{"▁b", "▁a", "</s>"}));
@@ -68,7 +68,8 @@ TEST(AttentionCommand, AlignsTranslations) {
   // The same numbers as translate has for its own translation.
   cli({"translate", "runs/translate", "--greedy", "--attention", "alignment.jsonl"}, "a b c\n");
   const Json translated = parse_json(read_file(small() / "alignment.jsonl"), "alignment.jsonl");
-  const Json mean = json_of({"attention", "runs/translate", "--text", "a b c", "--mean", "--json"});
+  const Json mean =
+      json_of({"attention", "runs/translate", "--text", "a b c", "--average", "--json"});
   EXPECT_EQ(translated["target"], mean["maps"][0]["queries"]);
   EXPECT_EQ(translated["source"], mean["maps"][0]["keys"]);
   EXPECT_EQ(translated["attention"], mean["maps"][0]["heads"][0]["weights"]);
@@ -154,7 +155,7 @@ TEST(AttentionCommand, WrongUseIsExplained) {
   expect({gpt, "--text", "a", "--pair"}, 2, "--pair is for lines of a file");
   expect({gpt, "--target", "a"}, 2, "--target, --second: belongs to --text");
   expect({gpt, "--text", "a", "--second", "b"}, 2, "which reads one text");
-  expect({gpt, "--text", "a", "--mean", "--layers", "2"}, 2,
+  expect({gpt, "--text", "a", "--average", "--layers", "2"}, 2,
          "no layer 2; the attention \"self\" has layers 0 to 0");
   expect({gpt, "--text", "a", "--heads", "0,5"}, 2, "no head 5");
   for (const char* numbers : {"x", "1-", "3-1", "1-2-3", "-1", "1,,2"})
@@ -167,8 +168,8 @@ TEST(AttentionCommand, WrongUseIsExplained) {
   expect({gpt, "--text", "a", "--rollout", "--layers", "0", "--format", "svg"}, 2,
          "leave out --layers");
   expect({gpt, "--text", "a", "--summary"}, 2, "--summary leaves the weights out of JSON and CSV");
-  expect({gpt, "--mean", "--format", "svg"}, 2, "a picture shows one input", "a\nb\n");
-  expect({gpt, "--text", "a", "--mean", "--image-size", "8"}, 2, "flags for pictures");
+  expect({gpt, "--average", "--format", "svg"}, 2, "a picture shows one input", "a\nb\n");
+  expect({gpt, "--text", "a", "--average", "--image-size", "8"}, 2, "flags for pictures");
   expect({gpt}, 3, "standard input: holds no text", "\n \n");
   expect({gpt}, 3, "standard input:2: attention: the text has 65 tokens",
          "\n" + std::string(65, 'a') + "\n");
