@@ -124,9 +124,12 @@ struct Gradnorm {
 
   int run(const GlobalOptions& globals) {
     if (mode.empty())
-      throw ConfigError(
-          cat("gradnorm: no mode is given; name one: ", join(names_of<GradnormMode>(), ", ")));
-    start_runtime(globals);
+      throw ConfigError(cat("gradnorm: no mode is given; name one: ", join(mode_names(), ", ")));
+    const Runtime runtime = start_runtime(globals);
+    if (mode == kTrain) return train(globals, runtime);
+    if (!trained.empty())
+      throw ConfigError(cat("gradnorm: \"", trained.front(), "\": mode ", mode,
+                            " draws its networks itself; leave it out, or take the mode train"));
     const auto chosen = value_of<GradnormMode>(mode);
     GradnormOptions options = read_options(chosen, globals);
     Progress progress;
