@@ -54,11 +54,13 @@ struct BenchResult {
 /// How many of the longest lengths a fit is through: short calls cost what a call costs.
 constexpr size_t kFittedLengths = 4;
 
-/// Exponents of seconds, bytes and FLOPs of each series and pass, through the longest lengths.
+/// Exponents of seconds (the fastest, since whatever else the machine does only adds to a time),
+/// bytes and FLOPs of each series and pass, through the longest lengths.
 /// Those with less than two lengths have none, and what is 0 somewhere has none.
 std::vector<BenchFit> fit_points(const std::vector<BenchPoint>& points);
 
-/// Where two series of one pass take the same time. @param predicted where by their FLOPs
+/// Where two series of one pass take the same time, by their fastest. @param predicted where by
+/// their FLOPs
 /// @throws ConfigError if a series was not measured
 BenchCrossing find_crossing(const std::vector<BenchPoint>& points, const std::string& first,
                             const std::string& second, const std::string& pass, double predicted);
@@ -69,7 +71,7 @@ Json to_json(const BenchResult& result);
 /// A header and a line a point.
 std::string to_csv(const BenchResult& result);
 
-/// Seconds over tokens on logarithmic axes, a line for each series and pass, as SVG.
+/// The fastest seconds over tokens on logarithmic axes, a line for each series and pass, as SVG.
 std::string to_svg(const BenchResult& result);
 
 }  // namespace zoo

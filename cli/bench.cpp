@@ -59,9 +59,9 @@ struct Bench {
         "  layers     recurrent, convolutional and attention layers of one width\n"
         "Times are medians of --repeat timings. Memory is the most that one call allocates beside "
         "its inputs.\n"
-        "Exponents are slopes of log cost over log tokens through the four longest lengths, with "
-        "95 %\n"
-        "intervals (least squares, Student's t).");
+        "Exponents are slopes of the logarithms of cost and tokens through the four longest "
+        "lengths, with 95 %\n"
+        "intervals (least squares, Student's t); they and crossings go by the fastest timings.");
     flags.choice("mode", mode, {"model", "attention", "cache", "scoring", "layers"},
                  "what to time");
     flags.text("-m,--model", target, "MODEL",

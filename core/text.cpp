@@ -130,7 +130,7 @@ std::string fixed(double value, int digits) {
 }
 
 std::string human_count(double count) {
-  const char* const units[] = {"", " k", " M", " G", " T", " P"};
+  const char* const units[] = {"", " k", " M", " G", " T", " P", " E", " Z"};
   size_t unit = 0;
   for (; count >= 999.95 && unit + 1 < std::size(units); ++unit) count /= 1000;
   return fixed(count, unit == 0 ? 0 : 1) + units[unit];

@@ -91,6 +91,7 @@ TEST(Text, NumbersForPeople) {
   EXPECT_EQ(human_count(284'812'000), "284.8 M");
   EXPECT_EQ(human_count(999.96), "1.0 k");
   EXPECT_EQ(human_count(12), "12");
+  EXPECT_EQ(human_count(1.5583438e21), "1.6 Z");
   EXPECT_TRUE(is_blank(" \t\r"));
   EXPECT_TRUE(is_blank(""));
   EXPECT_FALSE(is_blank(" x "));
