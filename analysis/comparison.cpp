@@ -6,7 +6,6 @@
 
 #include "analysis/plot.h"
 #include "core/config.h"
-#include "core/csv.h"
 #include "core/error.h"
 #include "core/text.h"
 

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "analysis/plot.h"
-#include "core/csv.h"
 #include "core/error.h"
 #include "core/text.h"
 

@@ -1,4 +1,4 @@
-#include "core/csv.h"
+#include "core/text.h"
 
 #include <gtest/gtest.h>
 
