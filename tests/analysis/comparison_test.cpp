@@ -142,14 +142,14 @@ TEST_F(ComparisonTest, BothReadTheSameInTheSameOrder) {
 TEST_F(ComparisonTest, ABudgetOfTokensIsReadByBoth) {
   std::vector<DynamicsRun> both = runs();
   align_trainings(both);
-  set_budget(both, parse_budget("tokens=500"), torch::kCPU, notices_);
+  set_budget(both, parse_budget("tokens=2000"), torch::kCPU, notices_);
   const auto trained = train_dynamics(both, options("runs"), notices_);
   EXPECT_EQ(trained[0].result.end, TrainEnd::tokens);
   const Comparison comparison =
       read_comparison({small_.folder / "runs/rnn", small_.folder / "runs/transformer"});
   for (const ComparedRun& run : comparison.runs) {
-    EXPECT_GE(run.tokens(), 500);
-    EXPECT_LT(run.tokens(), 500 + 240);  // a step has at most 120 tokens a side
+    EXPECT_GE(run.tokens(), 2000);
+    EXPECT_LT(run.tokens(), 2000 + 240);  // a step has at most 120 tokens a side
     EXPECT_EQ(run.record.receipt["status"], "max_tokens");
   }
 }

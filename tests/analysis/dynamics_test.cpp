@@ -257,7 +257,7 @@ TEST(Dynamics, WeightNormsAreThoseOfTheParameters) {
   torch::manual_seed(static_cast<uint64_t>(project.training.seed));
   const auto model = make_model(project.model);
   for (const auto& [name, group] :
-       {std::pair{"source_embedding.weight", ParameterGroup{"embedding", "source_embedding"}},
+       {std::pair{"target_embedding.weight", ParameterGroup{"embedding", "target_embedding"}},
         {"encoder_blocks.0.feed_forward.down.weight", ParameterGroup{"ffn2", "encoder.0"}}}) {
     const auto place = std::find(dynamics.groups.begin(), dynamics.groups.end(), group);
     ASSERT_NE(place, dynamics.groups.end()) << name;
@@ -277,7 +277,8 @@ void expect_reach(const ModelConfig& config, const std::string& name) {
   batch.source = torch::tensor({{1, 2, 3, 4, 5}, {6, 7, 8, 0, 0}});
   batch.source_lengths = torch::tensor({5, 3});
   batch.inputs = torch::tensor({{9, 10, 11, 12}, {13, 14, 15, 16}});
-  batch.targets = torch::tensor({{10, 11, 12, 1}, {14, 15, kNoTarget, kNoTarget}});
+  batch.targets =
+      torch::tensor(std::vector<int64_t>{10, 11, 12, 1, 14, 15, kNoTarget, kNoTarget}).view({2, 4});
   batch.examples = 2;
   model->train();
   const std::vector<GradientReach> reach = gradient_reach(*model, batch, 7);
@@ -343,7 +344,7 @@ TEST(GradientReach, OfALanguageModelSeesItsOwnPlacesOnly) {
   const auto model = make_causal_lm(config);
   Batch batch;
   batch.inputs = torch::tensor({{1, 2, 3, 0, 0}});
-  batch.targets = torch::tensor({{2, 3, 4, kNoTarget, kNoTarget}});
+  batch.targets = torch::tensor(std::vector<int64_t>{2, 3, 4, kNoTarget, kNoTarget}).view({1, 5});
   batch.examples = 1;
   const std::vector<GradientReach> reach = gradient_reach(*model, batch, 1);
   ASSERT_EQ(reach.size(), 1U);

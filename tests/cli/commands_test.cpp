@@ -70,7 +70,7 @@ TEST(Usage, ClosedPipeAndFullDisk) {
 TEST(Usage, MissingFiles) {
   const testing::TempFolder folder;
   const fs::path& where = folder.path();
-  expect_refused({"inspect", "gpt3"}, 3, {"gpt3: ", "did you mean \"gpt2\"?"}, where);
+  expect_refused({"inspect", "gpt5"}, 3, {"gpt5: ", "did you mean \"gpt2\"?"}, where);
   expect_refused({"eval", "none", "--data", "none.txt"}, 3, {"none: "}, where);
   expect_refused({"generate", "none", "-p", ""}, 3, {"none: "}, where);
   expect_refused({"config", "check", "none.json"}, 3, {"none.json: "}, where);
