@@ -1,7 +1,6 @@
 // What gradnorm writes: JSON, CSV and pictures.
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -16,14 +15,6 @@ namespace zoo {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-// All 17 digits that make a double, so that the same run gives the same bytes.
-std::string exactly(double value) {
-  if (!std::isfinite(value)) return "";
-  std::array<char, 40> text{};
-  std::snprintf(text.data(), text.size(), "%.17g", value);
-  return text.data();
-}
 
 // JSON has no NaN and no infinity.
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
@@ -277,22 +268,22 @@ std::string to_csv(const GradnormResult& result) {
         const std::vector<double> r = curve.r();
         for (size_t k = 0; k < r.size(); ++k)
           line({curve.model, curve.observed, cat(curve.seed), cat(r.size()), cat(k),
-                cat(r.size() - k), exactly(curve.g[k]), exactly(r[k]), exactly(curve.theory[k]),
-                exactly(r[k] / curve.theory[k] - 1)});
+                cat(r.size() - k), csv_number(curve.g[k]), csv_number(r[k]),
+                csv_number(curve.theory[k]), csv_number(r[k] / curve.theory[k] - 1)});
       }
       break;
     case GradnormMode::depth:
       line({"norm", "L", "layer", "param", "grad_norm", "hidden_sq_over_d", "lo", "hi", "seed"});
       for (const DepthRow& row : result.depth)
         line({std::string(enum_name(row.norm)), cat(row.depth), cat(row.layer), row.parameter,
-              exactly(row.grad_norm), exactly(row.hidden_sq_over_d), exactly(row.low),
-              exactly(row.high), cat(row.seed)});
+              csv_number(row.grad_norm), csv_number(row.hidden_sq_over_d), csv_number(row.low),
+              csv_number(row.high), cat(row.seed)});
       break;
     case GradnormMode::jacobian:
       line({"model", "seed", "k", "sigma_max", "sigma_min", "rank_eff", "lyapunov"});
       for (const JacobianRow& row : result.jacobian)
-        line({row.model, cat(row.seed), cat(row.k), exactly(row.sigma_max), exactly(row.sigma_min),
-              exactly(row.rank_eff), exactly(row.lyapunov)});
+        line({row.model, cat(row.seed), cat(row.k), csv_number(row.sigma_max),
+              csv_number(row.sigma_min), csv_number(row.rank_eff), csv_number(row.lyapunov)});
       break;
   }
   return text;
