@@ -195,6 +195,39 @@ void append_lower_case(char32_t code_point, std::u32string& out) {
     out += static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(code_point)));
 }
 
+std::string composed(std::string_view text) {
+  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  if (std::all_of(text.begin(), text.end(), is_ascii)) return std::string(text);
+  std::string out;
+  std::vector<utf8proc_int32_t> run;  // characters since the last bytes that are none
+  const auto finish_run = [&] {
+    constexpr auto kForm = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+    std::string bytes;
+    for (const utf8proc_int32_t c : run) append_utf8(bytes, static_cast<char32_t>(c));
+    run.resize(4 * run.size() + 1);  // see append_decomposed(); one more as the call wants a buffer
+    const utf8proc_ssize_t size =
+        utf8proc_decompose(reinterpret_cast<const utf8proc_uint8_t*>(bytes.data()),
+                           static_cast<utf8proc_ssize_t>(bytes.size()), run.data(),
+                           static_cast<utf8proc_ssize_t>(run.size()), kForm);
+    const utf8proc_ssize_t count = utf8proc_normalize_utf32(run.data(), size, kForm);
+    for (utf8proc_ssize_t i = 0; i < count; ++i)
+      append_utf8(out, static_cast<char32_t>(run[static_cast<size_t>(i)]));
+    run.clear();
+  };
+  while (!text.empty()) {
+    const Utf8Step step = next_utf8(text);
+    if (step.valid) {
+      run.push_back(static_cast<utf8proc_int32_t>(step.code_point));
+    } else {
+      finish_run();
+      out += text.substr(0, step.length);
+    }
+    text.remove_prefix(step.length);
+  }
+  finish_run();
+  return out;
+}
+
 void append_decomposed(std::u32string_view text, std::u32string& out) {
   std::string bytes;
   for (const char32_t c : text) append_utf8(bytes, c);

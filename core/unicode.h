@@ -68,6 +68,9 @@ void append_lower_case(std::string_view text, std::string& out);
 /// Appends the lower case of a character by itself: two characters for U+0130, else one.
 void append_lower_case(char32_t code_point, std::u32string& out);
 
+/// Unicode's form NFC (canonical composition); bytes that are not UTF-8 stay as they are.
+std::string composed(std::string_view text);
+
 /// Appends the canonical decomposition of `text` (NFD).
 void append_decomposed(std::u32string_view text, std::u32string& out);
 

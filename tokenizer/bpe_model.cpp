@@ -69,6 +69,67 @@ bool absent_or(const nlohmann::json& object, const char* key, const nlohmann::js
   return !object.contains(key) || object[key].is_null() || object[key] == value;
 }
 
+/// @param numerals how many of them make a word
+std::string llama3_pattern(const char* numerals) {
+  return cat(R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|)", numerals,
+             R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)");
+}
+const std::string kLlama3Pattern = llama3_pattern(R"(\p{N}{1,3})");
+const std::string kQwen2Pattern = llama3_pattern(R"(\p{N})");
+
+Json byte_level(bool add_prefix_space, bool use_regex) {
+  return {{"type", "ByteLevel"},
+          {"add_prefix_space", add_prefix_space},
+          {"trim_offsets", true},
+          {"use_regex", use_regex}};
+}
+
+/// tokenizer.json's `pre_tokenizer`.
+Json split_json(const BpeModel& model) {
+  if (model.split == WordSplit::gpt2) return byte_level(model.add_prefix_space, true);
+  Json first = {{"type", "Digits"}, {"individual_digits", true}};
+  if (model.split != WordSplit::gpt2_digits)
+    first = {
+        {"type", "Split"},
+        {"pattern", {{"Regex", model.split == WordSplit::qwen2 ? kQwen2Pattern : kLlama3Pattern}}},
+        {"behavior", "Isolated"},
+        {"invert", false}};
+  return {{"type", "Sequence"},
+          {"pretokenizers", {first, byte_level(false, model.split == WordSplit::gpt2_digits)}}};
+}
+
+/// The same read.
+void read_split(const nlohmann::json& json, const fs::path& path, BpeModel& model) {
+  const auto is_byte_level = [](const nlohmann::json& part, bool use_regex) {
+    return json_member(part, "type") == "ByteLevel" &&
+           (use_regex ? absent_or(part, "use_regex", true)
+                      : json_member(part, "use_regex") == false);
+  };
+  std::optional<WordSplit> found;
+  if (is_byte_level(json, true)) {
+    found = WordSplit::gpt2;
+    model.add_prefix_space = json_member(json, "add_prefix_space") == true;
+  } else if (const nlohmann::json& parts = json_member(json, "pretokenizers");
+             parts.is_array() && parts.size() == 2 &&
+             json_member(parts[1], "add_prefix_space") != true) {
+    const nlohmann::json& pattern = json_member(json_member(parts[0], "pattern"), "Regex");
+    if (json_member(parts[0], "type") == "Digits") {
+      if (json_member(parts[0], "individual_digits") == true && is_byte_level(parts[1], true))
+        found = WordSplit::gpt2_digits;
+    } else if (json_member(parts[0], "type") == "Split" && is_byte_level(parts[1], false) &&
+               json_member(parts[0], "behavior") == "Isolated" &&
+               absent_or(parts[0], "invert", false)) {
+      if (pattern == kQwen2Pattern) found = WordSplit::qwen2;
+      if (pattern == kLlama3Pattern) found = WordSplit::llama3;
+    }
+  }
+  require(
+      found.has_value(), path, "pre_tokenizer", json,
+      "{\"type\": \"ByteLevel\"} with its own regular expression, single digits before that, or "
+      "the regular expression of Llama 3 or Qwen 2 before one without");
+  model.split = *found;
+}
+
 }  // namespace
 
 BpeModel read_gpt2_files(const fs::path& vocab, const fs::path& merges) {
@@ -88,6 +149,14 @@ BpeModel read_gpt2_files(const fs::path& vocab, const fs::path& merges) {
     model.merges.push_back(make_merge(left, right, ids, where));
   });
   model.roles = read_roles(folder, lookup_in(ids));
+  if (const fs::path config = folder / "tokenizer_config.json"; fs::exists(config)) {
+    const nlohmann::json json = parse_large_json(read_file(config), utf8(config));
+    const nlohmann::json& name = json_member(json, "tokenizer_class");
+    if (name == "Qwen2Tokenizer" || name == "Qwen2TokenizerFast") {
+      model.split = WordSplit::qwen2;
+      model.composes = true;
+    }
+  }
   // These files do not say which tokens are special: those with a role are.
   for (const std::optional<int64_t>& role : {model.roles.bos, model.roles.eos, model.roles.pad}) {
     const auto same = [&](const AddedToken& token) { return token.id == *role; };
@@ -99,23 +168,21 @@ BpeModel read_gpt2_files(const fs::path& vocab, const fs::path& merges) {
 
 BpeModel bpe_model_from_json(const nlohmann::json& json, const fs::path& path) {
   const nlohmann::json& source = json["model"];
-  require(json_member(json, "normalizer").is_null(), path, "normalizer",
-          json_member(json, "normalizer"), "null");
-  const nlohmann::json& splitter = json_member(json, "pre_tokenizer");
-  require(json_member(splitter, "type") == "ByteLevel" && absent_or(splitter, "use_regex", true),
-          path, "pre_tokenizer", splitter,
-          "{\"type\": \"ByteLevel\"} with its own regular expression");
+  BpeModel model;
+  const nlohmann::json& normalizer = json_member(json, "normalizer");
+  model.composes = json_member(normalizer, "type") == "NFC";
+  require(normalizer.is_null() || model.composes, path, "normalizer", normalizer,
+          "null or {\"type\": \"NFC\"}");
+  read_split(json_member(json, "pre_tokenizer"), path, model);
   for (const auto& [key, value] : std::initializer_list<std::pair<const char*, nlohmann::json>>{
            {"dropout", 0.0},
            {"continuing_subword_prefix", ""},
            {"end_of_word_suffix", ""},
-           {"byte_fallback", false},
-           {"ignore_merges", false}})
+           {"byte_fallback", false}})
     require(absent_or(source, key, value), path, cat("model/", key).c_str(),
             json_member(source, key), value.dump().c_str());
 
-  BpeModel model;
-  model.add_prefix_space = json_member(splitter, "add_prefix_space") == true;
+  model.whole_words_first = json_member(source, "ignore_merges") == true;
   model.post_processor = json_member(json, "post_processor").dump();
   model.pieces = read_vocabulary(json_member(source, "vocab"), utf8(path) + "#/model/vocab");
   read_added_tokens(json_member(json, "added_tokens"), utf8(path) + "#/added_tokens", model.pieces,
@@ -150,24 +217,26 @@ void write_bpe_files(const BpeModel& model, const fs::path& folder) {
       write_one(out, piece(merge.left) + " " + piece(merge.right));
   };
 
-  write_file(folder / "vocab.json",
-             [&](std::ostream& out) { write_vocabulary(model.pieces, out); });
-  write_file(folder / "merges.txt", [&](std::ostream& out) {
-    out << "#version: 0.2\n";
-    write_merges(out, [](std::ostream& to, const std::string& merge) { to << merge << '\n'; });
-  });
+  const bool is_gpt2 =
+      model.split == WordSplit::gpt2 && !model.composes && !model.whole_words_first;
+  if (is_gpt2) {
+    write_file(folder / "vocab.json",
+               [&](std::ostream& out) { write_vocabulary(model.pieces, out); });
+    write_file(folder / "merges.txt", [&](std::ostream& out) {
+      out << "#version: 0.2\n";
+      write_merges(out, [](std::ostream& to, const std::string& merge) { to << merge << '\n'; });
+    });
+  }
   // Written as a stream: Json's objects are slow with thousands of keys.
   write_file(folder / "tokenizer.json", [&](std::ostream& out) {
-    const Json byte_level = {{"type", "ByteLevel"},
-                             {"add_prefix_space", model.add_prefix_space},
-                             {"trim_offsets", true},
-                             {"use_regex", true}};
     out << R"({"version":"1.0","truncation":null,"padding":null,"added_tokens":)"
-        << added_tokens_json(model.added).dump() << R"(,"normalizer":null,"pre_tokenizer":)"
-        << byte_level.dump() << R"(,"post_processor":)" << model.post_processor << R"(,"decoder":)"
-        << byte_level.dump()
+        << added_tokens_json(model.added).dump() << R"(,"normalizer":)"
+        << (model.composes ? R"({"type":"NFC"})" : "null") << R"(,"pre_tokenizer":)"
+        << split_json(model).dump() << R"(,"post_processor":)" << model.post_processor
+        << R"(,"decoder":)" << byte_level(model.add_prefix_space, true).dump()
         << R"(,"model":{"type":"BPE","dropout":null,"unk_token":null,"continuing_subword_prefix":"",)"
-        << R"("end_of_word_suffix":"","fuse_unk":false,"byte_fallback":false,"vocab":)";
+        << R"("end_of_word_suffix":"","fuse_unk":false,"byte_fallback":false,"ignore_merges":)"
+        << (model.whole_words_first ? "true" : "false") << R"(,"vocab":)";
     write_vocabulary(model.pieces, out);
     out << R"(,"merges":[)";
     const char* separator = "";
@@ -176,7 +245,7 @@ void write_bpe_files(const BpeModel& model, const fs::path& folder) {
     });
     out << "]}}\n";
   });
-  Json config = {{"tokenizer_class", "GPT2Tokenizer"},
+  Json config = {{"tokenizer_class", is_gpt2 ? "GPT2Tokenizer" : "PreTrainedTokenizerFast"},
                  {"add_prefix_space", model.add_prefix_space},
                  {"clean_up_tokenization_spaces", false}};
   write_roles(model.roles, piece, config);

@@ -9,6 +9,7 @@
 #include "tokenizer/added_tokens.h"
 #include "tokenizer/special_roles.h"
 #include "tokenizer/tokenizer.h"
+#include "tokenizer/word_split.h"
 
 namespace zoo {
 
@@ -22,20 +23,25 @@ struct BpeModel {
   std::vector<Merge> merges;        ///< the ones to do first come first
   std::vector<AddedToken> added;
   SpecialIds roles;
-  bool add_prefix_space = false;  ///< a blank is put before text that does not start with one
+  WordSplit split = WordSplit::gpt2;
+  bool composes = false;           ///< text is put into Unicode's form NFC first
+  bool whole_words_first = false;  ///< a word that is a token needs no merges ("ignore_merges")
+  bool add_prefix_space = false;   ///< a blank is put before text that does not start with one
   std::string post_processor =
       "null";  ///< tokenizer.json's entry as JSON: kept, not used by encode()
 };
 
-/// GPT-2's vocab.json and merges.txt, named encoder.json and vocab.bpe by OpenAI.
+/// GPT-2's vocab.json and merges.txt, named encoder.json and vocab.bpe by OpenAI; Qwen's where the
+/// tokenizer_config.json beside them says so.
 /// @throws DataError, FormatError
 BpeModel read_gpt2_files(const fs::path& vocab, const fs::path& merges);
 
-/// A tokenizer.json of GPT-2's kind: model BPE, pre-tokenizer ByteLevel.
+/// A tokenizer.json of model BPE with the words of GPT-2, SmolLM, Llama 3 or Qwen.
 /// @param path where `json` came from: named in messages, its folder is looked into for roles
 BpeModel bpe_model_from_json(const nlohmann::json& json, const fs::path& path);
 
-/// Writes vocab.json, merges.txt, tokenizer.json and tokenizer_config.json.
+/// Writes tokenizer.json and tokenizer_config.json; of GPT-2's kind vocab.json and merges.txt too,
+/// which do not say how text becomes words.
 void write_bpe_files(const BpeModel& model, const fs::path& folder);
 
 }  // namespace zoo

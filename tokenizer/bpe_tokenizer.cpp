@@ -4,9 +4,10 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/unicode.h"
 #include "core/utf8.h"
 #include "tokenizer/byte_alphabet.h"
-#include "tokenizer/gpt2_split.h"
+#include "tokenizer/word_split.h"
 
 namespace zoo {
 
@@ -59,12 +60,16 @@ std::vector<int64_t> BpeTokenizer::encode(std::string_view text,
 
 void BpeTokenizer::encode_words(std::string_view text, WordCaches::Borrowed& cache,
                                 std::vector<int64_t>& ids) const {
-  std::string prefixed;
+  std::string prefixed, normalized;
   if (model_.add_prefix_space && !text.starts_with(' ')) {
     prefixed = cat(' ', text);
     text = prefixed;
   }
-  for_each_gpt2_word(text, [&](std::string_view word) {
+  if (model_.composes) {
+    normalized = composed(text);
+    text = normalized;
+  }
+  for_each_word(model_.split, text, [&](std::string_view word) {
     cache.append(
         word, [this](std::string_view unknown) { return merge_word(unknown); }, ids);
   });
@@ -83,6 +88,10 @@ std::vector<int32_t> BpeTokenizer::merge_word(std::string_view word) const {
   };
   constexpr size_t kNone = static_cast<size_t>(-1);
   constexpr int32_t kDropped = -1;
+  if (model_.whole_words_first)
+    if (const auto whole = ids_.find(piece_of_bytes(word));
+        whole != ids_.end() && !special_[static_cast<size_t>(whole->second)])
+      return {whole->second};
   std::vector<Symbol> symbols;
   symbols.reserve(word.size());
   for (size_t i = 0; i < word.size(); ++i) {
@@ -156,7 +165,7 @@ std::unique_ptr<StreamDecoder> BpeTokenizer::stream(const DecodeOptions& options
 
 size_t BpeTokenizer::safe_cut(std::string_view text) const {
   if (model_.add_prefix_space || added_.spans_space()) return 0;
-  return gpt2_safe_cut(text);
+  return safe_word_cut(model_.split, text);
 }
 
 size_t BpeTokenizer::index_of(int64_t id) const {

@@ -16,7 +16,8 @@ class BpeTokenizer final : public Tokenizer {
  public:
   explicit BpeTokenizer(BpeModel model);
 
-  /// Words (gpt2_split.h) are merged one by one and remembered; GPT-2's ids on any bytes.
+  /// Words (word_split.h) are merged one by one and remembered; the ids of GPT-2, Llama 3 or Qwen
+  /// on any bytes.
   std::vector<int64_t> encode(std::string_view text,
                               const EncodeOptions& options = {}) const override;
   std::unique_ptr<StreamDecoder> stream(const DecodeOptions& options = {}) const override;

@@ -5,8 +5,8 @@
 
 #include "core/error.h"
 #include "tokenizer/byte_alphabet.h"
-#include "tokenizer/gpt2_split.h"
 #include "tokenizer/trained_pieces.h"
+#include "tokenizer/word_split.h"
 
 namespace zoo {
 
@@ -48,8 +48,9 @@ class Trainer {
 
   std::vector<MergeLearner::Word> rows_of(const std::vector<fs::path>& files) const {
     std::vector<MergeLearner::Word> rows;
-    for (const auto& [text, count] : count_words(
-             files, [](std::string_view part, const auto&use) { for_each_gpt2_word(part, use); })) {
+    for (const auto& [text, count] : count_words(files, [](std::string_view part, const auto&use) {
+           for_each_word(WordSplit::gpt2, part, use);
+         })) {
       MergeLearner::Word word{{}, count};
       word.symbols.reserve(text.size());
       for (const char c : text)

@@ -28,6 +28,12 @@ const std::array<std::string, 256>& byte_alphabet() {
   return alphabet;
 }
 
+std::string piece_of_bytes(std::string_view bytes) {
+  std::string piece;
+  for (const char byte : bytes) piece += byte_alphabet()[static_cast<unsigned char>(byte)];
+  return piece;
+}
+
 std::optional<std::string> bytes_of_piece(std::string_view piece) {
   static const auto byte_of = [] {
     std::array<int, 0x144> bytes;

@@ -12,6 +12,9 @@ namespace zoo {
 /// The character of each byte, in UTF-8.
 const std::array<std::string, 256>& byte_alphabet();
 
+/// `bytes` written with it.
+std::string piece_of_bytes(std::string_view bytes);
+
 /// The bytes that `piece` stands for; none if it holds a character that stands for no byte.
 std::optional<std::string> bytes_of_piece(std::string_view piece);
 

@@ -22,6 +22,20 @@ TEST(Unicode, LowerCase) {  // as Python's str.lower()
   EXPECT_EQ(lower("A\xffZ"), "a\xffz");
 }
 
+TEST(Unicode, Composes) {  // as Python's unicodedata.normalize("NFC", …)
+  for (const auto& [text, wanted] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"plain", "plain"},
+           {"n\u0303 e\u0301", "\u00F1 \u00E9"},
+           {"\u212B", "\u00C5"},
+           {"a\u0307\u0323", "\u1EA1\u0307"},
+           {"\u1100\u1161\u11A8", "\uAC01"},
+           {"\u0958", "\u0915\u093C"},  // excluded from composition
+           {"\u0344", "\u0308\u0301"},
+           {"", ""},
+           {"e\u0301\xFFn\xE4\u0303", "\u00E9\xFFn\xE4\u0303"}})
+    EXPECT_EQ(composed(text), wanted) << text;
+}
+
 TEST(Unicode, WordsBetweenAllWhiteSpace) {
   std::vector<std::string> words;
   for_each_word(" a\tb\u00a0c\u2003d\u3000\u200be\x1c\xc2\xe2\r",

@@ -170,6 +170,43 @@ TEST(BpeTokenizer, a_saved_folder_opens_again_in_each_of_its_forms) {
   EXPECT_EQ(config["pad_token"], "<|pad|>");
 }
 
+// Words as in Llama 3, Qwen 2 and SmolLM, and what those put before and after them.
+TEST(BpeTokenizer, other_families_have_their_own_words) {
+  const TempFolder folder;
+  const nlohmann::json goldens = golden_json("bpe_splits.json");
+  ASSERT_EQ(goldens.size(), 3U);
+  for (const auto& [name, wanted] : goldens.items()) {
+    nlohmann::json json = nlohmann::json::parse(read_file(golden("bpe/tokenizer.json")));
+    json["pre_tokenizer"] = wanted["settings"]["pre_tokenizer"];
+    json["normalizer"] = wanted["settings"]["normalizer"];
+    json["model"]["ignore_merges"] = wanted["settings"]["ignore_merges"];
+    nlohmann::json& merges = json["model"]["merges"];
+    merges.erase(merges.begin(), merges.begin() + 2);
+    const auto tokenizer = open_json(json);
+    tokenizer->save(folder / name);
+    EXPECT_FALSE(fs::exists(folder / name / "vocab.json")) << "which would be read as GPT-2's";
+    const auto again = load_tokenizer(folder / name);
+    for (const auto& example : wanted["encode"]) {
+      const auto text = example["text"].get<std::string>();
+      const auto ids = example["ids"].get<std::vector<int64_t>>();
+      EXPECT_EQ(tokenizer->encode(text), ids) << name << ": " << text;
+      EXPECT_EQ(again->encode(text), ids) << name << ": " << text;
+    }
+    const std::string text = read_file(golden("corpus.txt"));
+    EXPECT_EQ(testing::encode_in_parts(*tokenizer, text, 3000), tokenizer->encode(text)) << name;
+  }
+}
+
+TEST(BpeTokenizer, qwens_files_are_told_by_their_class) {
+  const TempFolder folder;
+  for (const char* file : {"vocab.json", "merges.txt"})
+    fs::copy_file(golden("bpe") / file, folder / file);
+  write_file(folder / "tokenizer_config.json", R"({"tokenizer_class": "Qwen2Tokenizer"})");
+  const auto tokenizer = load_tokenizer(folder.path());
+  EXPECT_EQ(tokenizer->encode("12").size(), 2U);
+  EXPECT_EQ(tokenizer->encode("n\u0303"), tokenizer->encode("\u00F1"));
+}
+
 TEST(BpeTokenizer, the_post_processor_of_a_file_is_kept) {
   const TempFolder folder;
   nlohmann::json json = small_json();
@@ -266,15 +303,20 @@ TEST(BpeTokenizer, a_tokenizer_json_of_another_kind_is_refused) {
     json[nlohmann::json::json_pointer(pointer)] = value;
     return message_of<DataError>([&] { open_json(json); });
   };
-  expect_contains(refuse("/normalizer", {{"type", "NFC"}}),
-                  {"some/tokenizer.json#/normalizer", "NFC", "allowed is null", "GPT-2's kind"});
+  expect_contains(refuse("/normalizer", {{"type", "NFKC"}}),
+                  {"some/tokenizer.json#/normalizer", "NFKC", "allowed is null", "GPT-2's kind"});
   expect_contains(refuse("/pre_tokenizer", {{"type", "Metaspace"}}),
                   {"#/pre_tokenizer", "ByteLevel"});
   expect_contains(refuse("/pre_tokenizer/use_regex", false), {"#/pre_tokenizer"});
   expect_contains(refuse("/model/end_of_word_suffix", "</w>"),
                   {"#/model/end_of_word_suffix", "</w>"});
   expect_contains(refuse("/model/byte_fallback", true), {"#/model/byte_fallback"});
-  expect_contains(refuse("/model/ignore_merges", true), {"#/model/ignore_merges"});
+  const nlohmann::json pattern = {
+      {"type", "Sequence"},
+      {"pretokenizers",
+       {{{"type", "Split"}, {"pattern", {{"Regex", "x"}}}, {"behavior", "Isolated"}},
+        {{"type", "ByteLevel"}, {"use_regex", false}}}}};
+  expect_contains(refuse("/pre_tokenizer", pattern), {"#/pre_tokenizer", "Llama 3 or Qwen 2"});
   expect_contains(refuse("/model/merges/0", 7), {"#/model/merges/0", "found 7"});
   expect_contains(refuse("/added_tokens/0", {{"content", "x"}}), {"#/added_tokens", "has an id"});
   expect_contains(refuse("/added_tokens/0", {{"id", 5}}), {"#/added_tokens", "has content"});
