@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/median.h"
 #include "analysis/memory_meter.h"
 #include "analysis/random_batch.h"
 #include "analysis/timing.h"
@@ -17,11 +18,6 @@ namespace zoo {
 namespace {
 
 double real(int64_t number) { return static_cast<double>(number); }
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 double bytes_of(const torch::nn::Module& model) {
   return real(count_parameters(model)) * real(torch::elementSize(dtype_of(model)));

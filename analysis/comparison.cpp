@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "analysis/median.h"
 #include "analysis/plot.h"
 #include "core/config.h"
 #include "core/error.h"
@@ -19,14 +20,6 @@ double last_of(const std::vector<double>& values) {
   for (auto value = values.rbegin(); value != values.rend(); ++value)
     if (std::isfinite(*value)) return *value;
   return kNan;
-}
-
-double median(std::vector<double> values) {
-  std::erase_if(values, [](double value) { return !std::isfinite(value); });
-  if (values.empty()) return kNan;
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 /// Metrics of runs from before tokens were counted: speed times time gives them.
@@ -422,16 +415,8 @@ std::vector<std::pair<std::string, std::string>> comparison_charts(const Compari
     charts.emplace_back("length.svg", length_chart(comparison));
   if (any_run(comparison, [](const ComparedRun& run) { return !run.dynamics.reach.empty(); }))
     charts.emplace_back("reach.svg", reach_chart(dynamics_of(comparison)));
-  if (!any_run(comparison, [](const ComparedRun& run) { return !run.dynamics.steps.empty(); }))
-    return charts;
-  charts.emplace_back("clipping.svg", clipping_chart(dynamics_of(comparison)));
-  for (const ComparedRun& run : comparison.runs) {
-    if (run.dynamics.steps.empty()) continue;
-    std::string name = run.record.name;
-    std::replace(name.begin(), name.end(), '/', '-');
-    charts.emplace_back(name + "-layers.svg", layer_chart(run.dynamics, run.record.name));
-    charts.emplace_back(name + "-groups.svg", group_chart(run.dynamics, run.record.name));
-  }
+  if (any_run(comparison, [](const ComparedRun& run) { return !run.dynamics.steps.empty(); }))
+    charts.emplace_back("clipping.svg", clipping_chart(dynamics_of(comparison)));
   return charts;
 }
 

@@ -66,8 +66,8 @@ std::vector<std::vector<std::string>> length_table(const Comparison& comparison)
 std::string comparison_csv(const Comparison& comparison);
 Json to_json(const Comparison& comparison);
 /// File names and contents: loss-tokens.svg, loss-seconds.svg, loss-flops.svg, grad-norm.svg,
-/// speed.svg, and where there is something to show length.svg, reach.svg, clipping.svg, and
-/// NAME-layers.svg and NAME-groups.svg of each run.
+/// speed.svg, and where there is something to show length.svg, reach.svg and clipping.svg. Charts
+/// by layer and group lie in the folder of each run.
 std::vector<std::pair<std::string, std::string>> comparison_charts(const Comparison& comparison);
 
 /// Writes compare.csv, compare.json and the charts into `folder`; of the gradients, too,

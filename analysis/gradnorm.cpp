@@ -33,12 +33,6 @@ double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 GradnormResult gradnorm(GradnormMode mode, const GradnormOptions& options) {
   const bool transformer =
       mode == GradnormMode::depth || std::find(options.models.begin(), options.models.end(),

@@ -21,6 +21,5 @@ Probe drawn_probe(const ProbeShape& shape, const ProbeDraw& how, uint64_t seed,
                   bool float32 = false);
 
 double mean_of(const std::vector<double>& values);
-double median_of(std::vector<double> values);
 
 }  // namespace zoo

@@ -6,6 +6,7 @@
 
 #include "analysis/gradnorm_modes.h"
 #include "analysis/mean_field.h"
+#include "analysis/median.h"
 #include "analysis/power_fit.h"
 #include "core/text.h"
 #include "nn/recurrent.h"
@@ -327,9 +328,9 @@ void check_transformer(const GradnormOptions& options, std::vector<TheoryCheck>&
           k.push_back(static_cast<double>(i + 1));
           logs.push_back(std::log(g[i]));
         }
-        medians.push_back(median_of(g));
+        medians.push_back(median(g));
         slope.push_back(fit_line(k, logs).slope);
-        ratio.push_back(g.back() / median_of(g));
+        ratio.push_back(g.back() / median(g));
       }
       scaled.push_back(static_cast<double>(T) * mean_of(medians));
       slopes.push_back(mean_of(slope));

@@ -38,11 +38,7 @@ std::string number(double value) { return fixed(value, 2); }
 
 namespace plot {
 
-std::string value_text(double value) {
-  std::array<char, 32> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.4g", value);
-  return buffer.data();
-}
+std::string value_text(double value) { return significant(value, 4); }
 
 Colour shade(double part) {
   static constexpr std::array<std::array<double, 3>, 6> stops{
@@ -94,17 +90,23 @@ using plot::value_text;
 
 std::string shade(double part) { return plot::hex(plot::shade(part)); }
 
-// 10⁻⁵ for a whole power of ten outside of 0.01 to 10,000.
+// 10⁻⁵ for a whole power of ten outside of 0.01 to 1,000.
 std::string tick_text(double value, bool log) {
   if (!log) {
     const double size = std::abs(value);
+    if (size >= 1e6 && size < 1e21) {
+      size_t unit = 0;
+      double scaled = value / 1e6;
+      for (; std::abs(scaled) >= 999.5; ++unit) scaled /= 1000;
+      return cat(value_text(scaled), ' ', "MGTPE"[unit]);
+    }
     if (size >= 1e4 && size < 1e15 && value == std::floor(value))
       return with_thousands(static_cast<int64_t>(value));
     return value_text(value);
   }
   const double exponent = std::log10(value);
   const double whole = std::round(exponent);
-  if (std::abs(exponent - whole) > 1e-9 || (whole >= -2 && whole <= 4)) return value_text(value);
+  if (std::abs(exponent - whole) > 1e-9 || (whole >= -2 && whole <= 3)) return value_text(value);
   static constexpr std::array digits{"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
   std::string text = "10";
   if (whole < 0) text += "⁻";

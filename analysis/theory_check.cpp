@@ -1,8 +1,6 @@
 #include "analysis/theory_check.h"
 
-#include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -10,11 +8,7 @@
 namespace zoo {
 namespace {
 
-std::string briefly(double value) {
-  std::array<char, 40> text{};
-  std::snprintf(text.data(), text.size(), "%.4g", value);
-  return text.data();
-}
+std::string briefly(double value) { return significant(value, 4); }
 
 }  // namespace
 

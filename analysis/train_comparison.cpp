@@ -13,6 +13,7 @@
 #include "evaluation/bleu.h"
 #include "evaluation/exact_match.h"
 #include "evaluation/score_files.h"
+#include "training/schedule.h"
 
 namespace zoo {
 
@@ -57,13 +58,9 @@ Budget parse_budget(const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos) throw refuse("has no =");
   Budget budget;
-  bool known = false;
-  for (const auto& [unit, name] : EnumNames<BudgetUnit>::values)
-    if (text.substr(0, equals) == name) {
-      budget.unit = unit;
-      known = true;
-    }
-  if (!known) throw refuse("names no unit");
+  const std::optional<BudgetUnit> unit = enum_value<BudgetUnit>(text.substr(0, equals));
+  if (!unit) throw refuse("names no unit");
+  budget.unit = *unit;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data() + equals + 1, end, budget.amount);
   if (error != std::errc() || rest != end || !std::isfinite(budget.amount) || budget.amount <= 0)
@@ -127,6 +124,8 @@ void set_budget(std::vector<DynamicsRun>& runs, const Budget& budget, torch::Dev
       }
     }
     if (budget.unit == BudgetUnit::tokens) continue;
+    with_name_of(
+        run, [&] { Schedule(training.schedule, training.learning_rate, training.max_steps, 1); });
     // A short training is evaluated, too, before it ends.
     training.eval_every =
         std::min(training.eval_every, std::max<int64_t>(1, training.max_steps / 5));

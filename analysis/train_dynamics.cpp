@@ -19,6 +19,7 @@ namespace {
 
 /// Rows of the batch that gradient_reach() is asked about.
 constexpr int64_t kProbeRows = 32;
+constexpr int kProbeBatches = 16;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// "encoder.0" for "encoder_blocks.0.norm1.weight" and "encoder.weight_ih_l0"; "final_norm" for
@@ -231,12 +232,31 @@ std::vector<GradientReach> gradient_reach(torch::nn::Module& module, const Batch
   return reach;
 }
 
+namespace {
+
+/// Of the first batches: where batches are of like lengths, the very first may hold short rows.
+Batch longest_batch(const Task& task) {
+  const auto length = [](const Batch& batch) {
+    return batch.inputs.size(1) + (batch.source.defined() ? batch.source.size(1) : 0);
+  };
+  Batch longest = task.batch(0);
+  int64_t position = longest.examples;
+  for (int i = 1; i < kProbeBatches; ++i) {
+    Batch next = task.batch(position);
+    position += next.examples;
+    if (length(next) > length(longest)) longest = std::move(next);
+  }
+  return longest;
+}
+
+}  // namespace
+
 DynamicsWatch::DynamicsWatch(const ProjectConfig& project, Task& task, const DynamicsLook& look,
                              Dynamics& result)
     : model_(project.model), task_(task), look_(look), result_(result) {
   result_ = {};
   result_.clip_norm = project.training.clip_norm;
-  probe_ = task.batch(0);
+  probe_ = look.by_time ? longest_batch(task) : task.batch(0);
   probe_ = rows_of(probe_, 0, std::min(kProbeRows, probe_.examples));
   clipped_ = torch::zeros({}, probe_.targets.options());
 }
@@ -358,6 +378,14 @@ std::vector<DynamicsRun> dynamics_runs(const std::vector<std::string>& names,
   return runs;
 }
 
+void with_name_of(const DynamicsRun& run, const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const ConfigError& error) {
+    throw ConfigError(cat(run.name, ": ", error.what()));
+  }
+}
+
 std::vector<TrainedDynamics> train_dynamics(const std::vector<DynamicsRun>& runs,
                                             const TrainDynamicsOptions& options,
                                             TrainObserver& observer) {
@@ -376,9 +404,13 @@ std::vector<TrainedDynamics> train_dynamics(const std::vector<DynamicsRun>& runs
     train_options.watch = [&](const ProjectConfig& project, Task& task) {
       return std::make_unique<DynamicsWatch>(project, task, options.look, training.dynamics);
     };
-    training.result = train(run.project, train_options, observer);
+    with_name_of(run, [&] { training.result = train(run.project, train_options, observer); });
     write_file(train_options.output / "dynamics.csv", dynamics_csv(training.dynamics));
     write_file(train_options.output / "gradient_time.csv", reach_csv(training.dynamics));
+    if (!training.dynamics.steps.empty()) {
+      write_file(train_options.output / "layers.svg", layer_chart(training.dynamics, run.name));
+      write_file(train_options.output / "groups.svg", group_chart(training.dynamics, run.name));
+    }
     trainings.push_back(std::move(training));
     if (trainings.back().result.end == TrainEnd::stopped) break;
   }
@@ -406,8 +438,6 @@ void write_train_dynamics(const std::vector<TrainedDynamics>& trainings, const f
     append(reach, reach_csv(dynamics, name));
     models.push_back(to_json(dynamics, name));
     named.emplace_back(name, &dynamics);
-    write_file(folder / utf8_path(name + "-layers.svg"), layer_chart(dynamics, name));
-    write_file(folder / utf8_path(name + "-groups.svg"), group_chart(dynamics, name));
   }
   write_file(folder / "train.csv", steps);
   write_file(folder / "reach.csv", reach);

@@ -74,6 +74,9 @@ struct DynamicsRun {
   std::optional<fs::path> init_from;  ///< weights to start from
 };
 
+/// Does something with the config of `run`, whose name a ConfigError then begins with.
+void with_name_of(const DynamicsRun& run, const std::function<void()>& work);
+
 /// What a user names: a config file, or the folder of a run or checkpoint, whose own config is used
 /// and whose weights are gone on from.
 /// @param name a path; the training is named after its last part, without its ending
@@ -102,15 +105,16 @@ struct TrainedDynamics {
   Dynamics dynamics;
 };
 
-/// Trains one after the other, each into a run folder with dynamics.csv and gradient_time.csv
-/// beside the usual files. Ends early, with what there is, when `stop` says so.
+/// Trains one after the other, each into a run folder with dynamics.csv, gradient_time.csv and
+/// charts by layer and by group beside the usual files. Ends early, with what there is, when `stop`
+/// says so.
 /// @throws as train()
 std::vector<TrainedDynamics> train_dynamics(const std::vector<DynamicsRun>& runs,
                                             const TrainDynamicsOptions& options,
                                             TrainObserver& observer);
 
 /// Writes into `folder`: train.csv and reach.csv of all trainings, gradnorm.json with their checks,
-/// charts by layer and by group of each, reach.svg and clipping.svg. @throws DataError
+/// reach.svg and clipping.svg. @throws DataError
 void write_train_dynamics(const std::vector<TrainedDynamics>& trainings, const fs::path& folder);
 
 /// G12 and G13 of all of them.

@@ -129,6 +129,8 @@ std::string fixed(double value, int digits) {
   return text;
 }
 
+std::string significant(double value, int digits) { return format("%.*g", digits, value); }
+
 std::string human_count(double count) {
   const char* const units[] = {"", " k", " M", " G", " T", " P", " E", " Z"};
   size_t unit = 0;

@@ -30,6 +30,8 @@ std::string base64(std::string_view bytes);
 
 /// "0.1250" with digits = 4.
 std::string fixed(double value, int digits);
+/// "0.1235", "1.235e-07" with digits = 4: as many of them as matter.
+std::string significant(double value, int digits);
 /// "124,439,808"
 std::string with_thousands(int64_t number);
 /// "284.8 M"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "analysis/median.h"
 #include "analysis/plot.h"
 #include "analysis/report/sections.h"
 #include "analysis/report/svg_file.h"
@@ -59,12 +60,10 @@ std::vector<double> running_median(const std::vector<double>& values, size_t wid
   std::vector<double> smooth;
   for (size_t i = 0; i < values.size(); ++i) {
     const size_t reach = std::min({width / 2, i, values.size() - 1 - i});
-    std::vector<double> near;
-    for (size_t j = i - reach; j <= i + reach; ++j)
-      if (std::isfinite(values[j])) near.push_back(values[j]);
-    const auto middle = near.begin() + static_cast<int64_t>(near.size() / 2);
-    std::nth_element(near.begin(), middle, near.end());
-    smooth.push_back(std::isfinite(values[i]) ? *middle : values[i]);
+    const auto middle = values.begin() + static_cast<int64_t>(i);
+    const auto near = static_cast<int64_t>(reach);
+    smooth.push_back(std::isfinite(values[i]) ? median({middle - near, middle + near + 1})
+                                              : values[i]);
   }
   return smooth;
 }

@@ -1,8 +1,8 @@
 // The runs in a table: what was trained, how far, how well.
 
-#include <algorithm>
 #include <cmath>
 
+#include "analysis/median.h"
 #include "analysis/plot.h"
 #include "analysis/report/sections.h"
 #include "core/text.h"
@@ -36,14 +36,7 @@ std::string type_of(const RunRecord& run, const char* part) {
 
 double median_speed(const RunRecord& run) {
   const RunCurve* const curve = run.curve("tokens_per_second");
-  std::vector<double> values;
-  if (curve != nullptr)
-    std::copy_if(curve->value.begin(), curve->value.end(), std::back_inserter(values),
-                 [](double value) { return std::isfinite(value); });
-  if (values.empty()) return std::nan("");
-  std::nth_element(values.begin(), values.begin() + static_cast<int64_t>(values.size() / 2),
-                   values.end());
-  return std::round(values[values.size() / 2]);
+  return curve == nullptr ? std::nan("") : std::round(median(curve->value));
 }
 
 std::string best_text(const RunRecord& run) {

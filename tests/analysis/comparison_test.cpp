@@ -112,8 +112,8 @@ TEST_F(ComparisonTest, BothReadTheSameInTheSameOrder) {
   write_comparison(comparison, small_.folder / "runs");
   for (const char* file :
        {"compare.csv", "compare.json", "loss-tokens.svg", "loss-seconds.svg", "loss-flops.svg",
-        "grad-norm.svg", "speed.svg", "length.svg", "reach.svg", "clipping.svg", "rnn-layers.svg",
-        "transformer-groups.svg", "dynamics.csv", "gradient_time.csv"}) {
+        "grad-norm.svg", "speed.svg", "length.svg", "reach.svg", "clipping.svg", "rnn/layers.svg",
+        "transformer/groups.svg", "dynamics.csv", "gradient_time.csv"}) {
     ASSERT_TRUE(fs::exists(small_.folder / "runs" / file)) << file;
     EXPECT_EQ(read_file(small_.folder / "runs" / file).find("no data"), std::string::npos) << file;
   }

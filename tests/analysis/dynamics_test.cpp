@@ -409,8 +409,8 @@ TEST(TrainDynamics, WritesTheTablesOfAllTrainings) {
   EXPECT_EQ(dynamics_checks(trainings).size(), 6U);
   write_train_dynamics(trainings, options.output);
   for (const char* file :
-       {"train.csv", "reach.csv", "reach.svg", "clipping.svg", "rnn-layers.svg", "rnn-groups.svg",
-        "transformer-layers.svg", "transformer-groups.svg", "gradnorm.json", "rnn/run.json",
+       {"train.csv", "reach.csv", "reach.svg", "clipping.svg", "rnn/layers.svg", "rnn/groups.svg",
+        "transformer/layers.svg", "transformer/groups.svg", "gradnorm.json", "rnn/run.json",
         "rnn/dynamics.csv", "transformer/gradient_time.csv", "transformer/metrics.jsonl"})
     EXPECT_TRUE(fs::exists(options.output / file)) << file;
   const std::string table = read_file(options.output / "train.csv");

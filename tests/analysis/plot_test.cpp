@@ -110,6 +110,13 @@ TEST(Plot, RefusesWhatDoesNotFit) {
   EXPECT_THROW(svg(map), std::invalid_argument);
 }
 
+TEST(Plot, LargeNumbersAreShort) {
+  const std::string chart =
+      svg(LineChart{.y = {.log = true}, .series = {{"a", {0, 6e11}, {1, 1e6}}}});
+  for (const char* label : {">200 G<", ">400 G<", ">10⁴<", ">100<"})
+    EXPECT_NE(chart.find(label), std::string::npos) << label;
+}
+
 TEST(Plot, IsTheSameEachTime) {
   const LineChart chart{.title = "t", .series = {{"a", {0, 1}, {0.1, 0.2}}}};
   EXPECT_EQ(svg(chart), svg(chart));

@@ -85,6 +85,9 @@ TEST_F(CompareCommand, RefusesWhatItCannotCompare) {
   expect({"rnn.json", "none.json", "-o", "out"}, 3, "none.json");
   expect({".", ".", "--budget", "steps=5"}, 2,
          "--budget: is for configs that are trained; the runs are there already, leave it out");
+  expect({"rnn.json", "transformer.json", "-o", "out", "--budget", "steps=5", "--set",
+          R"(training.schedule={"type": "cosine", "warmup_steps": 9})"},
+         2, "rnn: training.schedule: warm-up (and decay) take 9 steps, but training has 5");
   expect({"rnn.json", "transformer.json", "-o", "out", "--track", "los"}, 2,
          "did you mean \"loss\"?");
   EXPECT_FALSE(fs::exists(folder_ / "out"));
