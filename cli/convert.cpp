@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "analysis/compare.h"
+#include "analysis/deviation.h"
 #include "checkpoint/safetensors.h"
 #include "cli/command.h"
 #include "cli/project.h"

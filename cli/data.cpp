@@ -101,7 +101,7 @@ struct Data {
     SyntheticOptions options;
     if (words.size() != 1)
       throw ConfigError(cat("data synth: needs one task, found ", words.size(),
-                            "; allowed: ", join(config_detail::enum_names<SyntheticTask>(), ", ")));
+                            "; allowed: ", join(enum_names<SyntheticTask>(), ", ")));
     read_config(Json(words[0]), options.task, "data synth");
     // The defaults are those of minGPT's demonstrations.
     if (options.task == SyntheticTask::sort) options.valid = 5000;

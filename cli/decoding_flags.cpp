@@ -59,7 +59,7 @@ void DecodingFlags::declare(Flags& flags) {
         } else if constexpr (std::is_same_v<Member, bool>) {
           flags.flag(name, switches_[key], std::string(doc));
         } else if constexpr (std::is_enum_v<Member>) {
-          flags.choice(name, choices_[key], config_detail::enum_names<Member>(),
+          flags.choice(name, choices_[key], enum_names<Member>(),
                        cat(doc, "; default: ", enum_name(member)));
         }
       }});

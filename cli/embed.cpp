@@ -71,8 +71,7 @@ struct Embed {
     std::vector<TextRow> rows;
     for (const EncodedText& text : texts) rows.push_back(row_of(text));
     std::optional<Pooling> wanted;
-    for (const auto& [value, name] : EnumNames<Pooling>::values)
-      if (pooling == std::string(name)) wanted = value;
+    if (pooling) wanted = enum_value<Pooling>(*pooling);
     Tensor vectors = text_vectors(*opened.model, rows, wanted, batch_size);  // (N, D)
     if (normalize || similarity)
       vectors = vectors / vectors.norm(2, {1}, /*keepdim=*/true).clamp_min(1e-12);

@@ -192,7 +192,7 @@ void Flags::number(const std::string& names, std::optional<double>& value, const
 
 void Flags::numbers(const std::string& names, std::vector<int64_t>& values, const Bound& bound,
                     const std::string& help) {
-  CLI::Option* option = add(names, "N,N,…", with_bound(help, bound),
+  CLI::Option* option = add(names, "N,N", with_bound(help, bound),
                             [&values, bound](const std::string& flag, const std::string& text) {
                               values.clear();
                               for (const std::string& part : split(text, ','))

@@ -3,7 +3,6 @@
 #include "analysis/gradnorm.h"
 #include "analysis/train_dynamics.h"
 
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 
@@ -19,52 +18,22 @@ namespace {
 std::string figure(double value) {
   if (std::isnan(value)) return "";
   if (std::isinf(value)) return "none";
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
-}
-
-template <class Enum>
-std::vector<std::string> names_of() {
-  std::vector<std::string> all;
-  for (const auto& [value, name] : EnumNames<Enum>::values) all.emplace_back(name);
-  return all;
-}
-
-template <class Enum>
-Enum value_of(const std::string& wanted) {
-  for (const auto& [value, name] : EnumNames<Enum>::values)
-    if (name == wanted) return value;
-  throw ConfigError(
-      cat("gradnorm: \"", wanted, "\" is refused; allowed: ", join(names_of<Enum>(), ", ")));
-}
-
-std::vector<int64_t> read_depths(const std::string& text) {
-  std::vector<int64_t> depths;
-  for (const std::string& part : split(text, ',')) {
-    int64_t depth = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), depth);
-    if (error != std::errc() || end != part.data() + part.size() || depth < 1 || depth > 1000)
-      throw ConfigError(cat("--depths: \"", part,
-                            "\" is refused; give whole numbers from 1 to "
-                            "1,000 with commas between, such as 2,4,8"));
-    depths.push_back(depth);
-  }
-  return depths;
+  return significant(value, 4);
 }
 
 constexpr const char* kTrain = "train";
 
 std::vector<std::string> mode_names() {
-  std::vector<std::string> all = names_of<GradnormMode>();
+  std::vector<std::string> all = enum_names<GradnormMode>();
   all.emplace_back(kTrain);
   return all;
 }
 
 struct Gradnorm {
   static constexpr bool kReadsConfig = true;
-  std::string mode, out, depths, dtype = "f64";
+  std::string mode, out, dtype = "f64";
   std::vector<std::string> models;
+  std::vector<int64_t> depths;
   std::optional<int64_t> T, d, layers, batch, seeds;
   std::optional<double> rho, forget_bias;
   std::optional<std::string> init, norm, loss;
@@ -87,7 +56,7 @@ struct Gradnorm {
     flags.choice("mode", mode, mode_names(), "what to look at");
     flags.texts("configs", trained, "CONFIG|DIR",
                 "mode train: what to train; several side by side");
-    flags.choices("--models", models, names_of<ProbeModel>(),
+    flags.choices("--models", models, enum_names<ProbeModel>(),
                   "networks (default: rnn,lstm,gru,rnn-attn,transformer)");
     flags.number("--T", T, between(2, 100'000), "steps; default 100, in mode depth 16");
     flags.number("--d", d, between(4, 4096), "width; default 64, in mode depth 128");
@@ -95,15 +64,16 @@ struct Gradnorm {
     flags.number("--seeds", seeds, between(1, 1000), "networks drawn of each kind; default 5");
     flags.number("--layers", layers, between(1, 100), "of the Transformer; default 1");
     flags.choice("--dtype", dtype, {"f64", "f32"}, "number format");
-    flags.choice("--init", init, names_of<ProbeInit>(),
+    flags.choice("--init", init, enum_names<ProbeInit>(),
                  "recurrent weights: rho times an orthogonal matrix, of variance rho^2/d (the "
                  "default), or as torch draws them");
     flags.number("--rho", rho, between(0, 100), "their scale; default 1");
     flags.number("--forget-bias", forget_bias, any_number(), "of the LSTM; default: as drawn");
     flags.choice("--norm", norm, {"pre", "post"},
                  "of the Transformer; default pre, in mode depth both");
-    flags.text("--depths", depths, "N,N", "layers, in mode depth (default: 2,4,6,8,12,24)");
-    flags.choice("--loss", loss, names_of<ProbeLoss>(),
+    flags.numbers("--depths", depths, between(1, 1000),
+                  "layers, in mode depth (default: 2,4,6,8,12,24)");
+    flags.choice("--loss", loss, enum_names<ProbeLoss>(),
                  "probe: v . h_T with a random v (default); cross-entropy at T; its mean over all "
                  "places, which hides what vanishes");
     flags.text("-o,--out,--output", out, "DIR",
@@ -130,7 +100,7 @@ struct Gradnorm {
     if (!trained.empty())
       throw ConfigError(cat("gradnorm: \"", trained.front(), "\": mode ", mode,
                             " draws its networks itself; leave it out, or take the mode train"));
-    const auto chosen = value_of<GradnormMode>(mode);
+    const auto chosen = *enum_value<GradnormMode>(mode);
     GradnormOptions options = read_options(chosen, globals);
     Progress progress;
     options.on_start = [&](const std::string& what) {
@@ -204,7 +174,8 @@ struct Gradnorm {
     if (chosen == GradnormMode::depth) options.T = 16, options.d = 128;
     if (!models.empty()) {
       options.models.clear();
-      for (const std::string& model : models) options.models.push_back(value_of<ProbeModel>(model));
+      for (const std::string& model : models)
+        options.models.push_back(*enum_value<ProbeModel>(model));
     }
     options.T = T.value_or(options.T);
     options.d = d.value_or(options.d);
@@ -214,10 +185,10 @@ struct Gradnorm {
     options.rho = rho.value_or(options.rho);
     options.forget_bias = forget_bias;
     options.float32 = dtype == "f32";
-    if (init) options.init = value_of<ProbeInit>(*init);
-    if (norm) options.norm = value_of<NormPlacement>(*norm);
-    if (loss) options.loss = value_of<ProbeLoss>(*loss);
-    if (!depths.empty()) options.depths = read_depths(depths);
+    if (init) options.init = *enum_value<ProbeInit>(*init);
+    if (norm) options.norm = *enum_value<NormPlacement>(*norm);
+    if (loss) options.loss = *enum_value<ProbeLoss>(*loss);
+    if (!depths.empty()) options.depths = depths;
     options.seed = static_cast<uint64_t>(globals.seed);
     return options;
   }

@@ -46,7 +46,7 @@ void PictureFlags::declare(Flags& flags) {
                "share of the shorter side that is kept, about the middle; 0: squeeze the whole "
                "picture into the size");
   flags.text("--interpolation", interpolation, "NAME",
-             "how pictures are resized: " + join(config_detail::enum_names<Interpolation>(), ", "));
+             "how pictures are resized: " + join(enum_names<Interpolation>(), ", "));
   flags.text("--mean", mean, "A,B,C", "taken from each colour, on a scale of 0 to 1");
   flags.text("--std", std, "A,B,C", "what the rest is divided by");
 }

@@ -40,7 +40,7 @@ struct Verify {
             "of at most ",
             kBfloat16Drift, "."));
     flags.text("-m,--model,model", model, "DIR", "run, checkpoint or Hugging Face folder");
-    flags.choices("--checks", checks, names(), "which to run (default: all)");
+    flags.choices("--checks", checks, enum_names<VerifyCheck>(), "which to run (default: all)");
     flags.number("--tolerance", tolerance, positive(),
                  cat("largest difference, times the largest |logit| (default: ", kFloat32Tolerance,
                      ", in bfloat16 ", kBfloat16Tolerance, "); not of bf16"));
@@ -84,18 +84,9 @@ struct Verify {
   }
 
  private:
-  static std::vector<std::string> names() {
-    std::vector<std::string> all;
-    all.reserve(EnumNames<VerifyCheck>::values.size());
-    for (const auto& [check, name] : EnumNames<VerifyCheck>::values) all.emplace_back(name);
-    return all;
-  }
-
   std::vector<VerifyCheck> wanted() const {
     std::vector<VerifyCheck> found;
-    for (const std::string& name : checks)
-      for (const auto& [check, known] : EnumNames<VerifyCheck>::values)
-        if (name == known) found.push_back(check);
+    for (const std::string& name : checks) found.push_back(*enum_value<VerifyCheck>(name));
     return found;
   }
 

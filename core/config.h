@@ -73,13 +73,6 @@ std::vector<std::string> alternative_names() {
   return names;
 }
 
-template <class E>
-std::vector<std::string> enum_names() {
-  std::vector<std::string> names;
-  for (const auto& [value, name] : EnumNames<E>::values) names.emplace_back(name);
-  return names;
-}
-
 [[noreturn]] void fail(const std::string& where, const std::string& problem);
 [[noreturn]] void fail_unknown(const std::string& where, const std::string& what,
                                const std::string& found, const std::vector<std::string>& known);
@@ -132,12 +125,9 @@ void read_value(const Json& json, T& out, const Bound& bound, const std::string&
   } else if constexpr (Enum<T>) {
     std::string name;
     read_scalar(json, name, Bound{}, where);
-    for (const auto& [value, known] : EnumNames<T>::values)
-      if (name == known) {
-        out = value;
-        return;
-      }
-    fail_unknown(where, "value", name, enum_names<T>());
+    const std::optional<T> found = enum_value<T>(name);
+    if (!found) fail_unknown(where, "value", name, enum_names<T>());
+    out = *found;
   } else {
     read_scalar(json, out, bound, where);
   }

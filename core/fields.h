@@ -20,9 +20,11 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace zoo {
 
@@ -62,6 +64,22 @@ constexpr std::string_view enum_name(E value) {
   for (const auto& [candidate, name] : EnumNames<E>::values)
     if (candidate == value) return name;
   return "?";
+}
+
+/// All of them, in the order of EnumNames.
+template <class E>
+std::vector<std::string> enum_names() {
+  std::vector<std::string> names;
+  for (const auto& [value, name] : EnumNames<E>::values) names.emplace_back(name);
+  return names;
+}
+
+/// The value of this name; nothing if none has it.
+template <class E>
+constexpr std::optional<E> enum_value(std::string_view wanted) {
+  for (const auto& [value, name] : EnumNames<E>::values)
+    if (name == wanted) return value;
+  return std::nullopt;
 }
 
 }  // namespace zoo

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/compare.h"
+#include "analysis/deviation.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/safetensors.h"
 #include "checkpoint/weight_files.h"

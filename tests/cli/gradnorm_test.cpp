@@ -66,7 +66,8 @@ TEST(GradnormCommand, RefusesWhatItDoesNotKnow) {
   refused({}, "no mode is given; name one: time, depth, jacobian, train");
   refused({"tme"}, "did you mean \"time\"?");
   refused({"time", "--models", "rnn,lstn"}, "\"lstn\" is refused");
-  refused({"depth", "--depths", "2,x"}, "--depths: \"x\" is refused; give whole numbers");
+  refused({"depth", "--depths", "2,x"},
+          "--depths: \"x\" is not an integer; allowed: an integer 1 <= x <= 1000");
   refused({"time", "--d", "30"}, "the Transformer's 4 heads need a multiple of 4");
   refused({"time", "--layers", "9"}, "take fewer layers");
   refused({"time", "--dtype", "bf16"}, "allowed: f64, f32");

@@ -1,4 +1,4 @@
-#include "analysis/compare.h"
+#include "analysis/deviation.h"
 
 #include "analysis/subject.h"
 #include "checkpoint/checkpoint.h"
