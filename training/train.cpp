@@ -385,8 +385,13 @@ void average_run(Parts& parts, const RunFolder& run, const TrainOptions& options
                  TrainObserver& observer, TrainResult& result) {
   const TrainingConfig& config = parts.project.training;
   const fs::path folder = run.path() / "average";
-  const std::vector<fs::path> checkpoints =
-      checkpoints_to_average(run, config.average.checkpoints, config.average.of);
+  std::vector<fs::path> checkpoints;
+  try {
+    checkpoints = checkpoints_to_average(run, config.average.checkpoints, config.average.of);
+  } catch (const DataError& error) {  // a short training; its checkpoints are good all the same
+    observer.notice(cat("no average is made: ", error.what()));
+    return;
+  }
   write_folder(folder, [&](const fs::path& fresh) { average_checkpoints(checkpoints, fresh); });
   load_weights(*parts.model, parts.project.model, folder);
   parts.model->eval();

@@ -94,10 +94,9 @@ std::string metric_title(const std::string& name) {
 
 std::string number_text(double value) {
   if (std::isnan(value)) return "–";
-  if (std::abs(value) < 1e15 && value == std::floor(value)) {
-    const auto whole = static_cast<int64_t>(value);
-    return std::abs(whole) < 10'000 ? std::to_string(whole) : with_thousands(whole);
-  }
+  const double size = std::abs(value);
+  if (size >= 1e4 && size < 1e15) return with_thousands(std::llround(value));
+  if (size < 1e4 && value == std::floor(value)) return fixed(value, 0);
   return plot::value_text(value);
 }
 

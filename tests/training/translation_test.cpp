@@ -384,5 +384,15 @@ TEST_F(TranslationTrainTest, AveragesCheckpointsAtTheEnd) {
   }
 }
 
+TEST_F(TranslationTrainTest, AShortTrainingHasNoAverage) {
+  const TrainResult result =
+      run(small_.translation({"training.keep_last=9", "training.average.checkpoints=9",
+                              "training.save_every=5", "training.eval_every=5"}),
+          small_.options());
+  EXPECT_TRUE(notices_.all.back().starts_with("no average is made: ")) << notices_.all.back();
+  EXPECT_FALSE(fs::exists(small_.folder / "run/average"));
+  EXPECT_TRUE(fs::exists(result.checkpoint / "model.safetensors"));
+}
+
 }  // namespace
 }  // namespace zoo
