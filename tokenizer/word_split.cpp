@@ -1,54 +1,36 @@
 #include "tokenizer/word_split.h"
 
-#include <utf8proc.h>
-
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
 
-#include "core/utf8.h"
+#include "core/unicode.h"
 
 namespace zoo {
 
 namespace {
 
-enum class CharClass : uint8_t { letter, number, space, other };
+enum class Kind : uint8_t { letter, number, space, other };
 
-/// Unicode's property White_Space, which is not a general category: it takes in some controls.
-bool is_white_space(char32_t c) {
-  return (c >= 0x09 && c <= 0x0D) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 ||
-         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
-         c == 0x3000;
+/// Unicode's property White_Space, which \s is; Python's str.isspace() holds more for it.
+bool is_space(char32_t c) { return is_white_space(c) && !(c >= 0x1C && c <= 0x1F); }
+
+Kind classify(char32_t c) {
+  if (is_space(c)) return Kind::space;
+  const CharClass found = char_class(c);
+  if (found == CharClass::letter) return Kind::letter;
+  return found == CharClass::number ? Kind::number : Kind::other;
 }
 
-CharClass classify(char32_t c) {
-  if (is_white_space(c)) return CharClass::space;
-  switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
-    case UTF8PROC_CATEGORY_LU:
-    case UTF8PROC_CATEGORY_LL:
-    case UTF8PROC_CATEGORY_LT:
-    case UTF8PROC_CATEGORY_LM:
-    case UTF8PROC_CATEGORY_LO:
-      return CharClass::letter;
-    case UTF8PROC_CATEGORY_ND:
-    case UTF8PROC_CATEGORY_NL:
-    case UTF8PROC_CATEGORY_NO:
-      return CharClass::number;
-    default:
-      return CharClass::other;
-  }
-}
-
-struct ClassStep {
-  CharClass kind;
+struct KindStep {
+  Kind kind;
   size_t length;
 };
 
 /// @param text not empty
-ClassStep next_class(std::string_view text) {
+KindStep next_kind(std::string_view text) {
   static const auto kAscii = [] {
-    std::array<CharClass, 128> classes{};
+    std::array<Kind, 128> classes{};
     for (char32_t c = 0; c < classes.size(); ++c) classes[c] = classify(c);
     return classes;
   }();
@@ -59,10 +41,10 @@ ClassStep next_class(std::string_view text) {
 }
 
 /// Bytes of the characters of class `kind` that `text` holds from `start` on.
-size_t run_length(std::string_view text, size_t start, CharClass kind) {
+size_t run_length(std::string_view text, size_t start, Kind kind) {
   size_t end = start;
   while (end < text.size()) {
-    const ClassStep step = next_class(text.substr(end));
+    const KindStep step = next_kind(text.substr(end));
     if (step.kind != kind) break;
     end += step.length;
   }
@@ -93,8 +75,8 @@ struct Spaces {
 Spaces leading_spaces(std::string_view text) {
   Spaces found;
   while (found.length < text.size()) {
-    const ClassStep step = next_class(text.substr(found.length));
-    if (step.kind != CharClass::space) break;
+    const KindStep step = next_kind(text.substr(found.length));
+    if (step.kind != Kind::space) break;
     const bool ends_line = text[found.length] == '\r' || text[found.length] == '\n';
     found.last = step.length;
     found.length += step.length;
@@ -114,20 +96,19 @@ size_t gpt2_word_length(std::string_view text) {
     if (const size_t length = contraction_length(text, /*any_case=*/false)) return length;
   // One blank may stand before letters, numbers or punctuation.
   const size_t blank = text[0] == ' ' && text.size() > 1 ? 1 : 0;
-  const ClassStep first = next_class(text.substr(blank));
-  if (first.kind == CharClass::space) return space_length(leading_spaces(text), text);
+  const KindStep first = next_kind(text.substr(blank));
+  if (first.kind == Kind::space) return space_length(leading_spaces(text), text);
   const size_t start = blank + first.length;
   return start + run_length(text, start, first.kind);
 }
 
 /// Numerals are split off first; the text before one ends there, so that its white space is whole.
 size_t gpt2_digits_word_length(std::string_view text) {
-  const ClassStep first = next_class(text);
-  if (first.kind == CharClass::number) return first.length;
-  if (first.kind == CharClass::space) {
+  const KindStep first = next_kind(text);
+  if (first.kind == Kind::number) return first.length;
+  if (first.kind == Kind::space) {
     const size_t spaces = leading_spaces(text).length;
-    if (spaces < text.size() && next_class(text.substr(spaces)).kind == CharClass::number)
-      return spaces;
+    if (spaces < text.size() && next_kind(text.substr(spaces)).kind == Kind::number) return spaces;
   }
   return gpt2_word_length(text);
 }
@@ -136,25 +117,25 @@ size_t gpt2_digits_word_length(std::string_view text) {
 size_t llama3_word_length(std::string_view text, int numerals) {
   if (text[0] == '\'')
     if (const size_t length = contraction_length(text, /*any_case=*/true)) return length;
-  const ClassStep first = next_class(text);
+  const KindStep first = next_kind(text);
   const bool ends_line = text[0] == '\r' || text[0] == '\n';
   // Any one character but a numeral and the end of a line may stand before letters.
-  if (first.kind != CharClass::number && !ends_line) {
-    const size_t before = first.kind == CharClass::letter ? 0 : first.length;
-    if (const size_t letters = run_length(text, before, CharClass::letter)) return before + letters;
+  if (first.kind != Kind::number && !ends_line) {
+    const size_t before = first.kind == Kind::letter ? 0 : first.length;
+    if (const size_t letters = run_length(text, before, Kind::letter)) return before + letters;
   }
-  if (first.kind == CharClass::number) {
+  if (first.kind == Kind::number) {
     size_t end = first.length;
     while (--numerals > 0 && end < text.size()) {
-      const ClassStep step = next_class(text.substr(end));
-      if (step.kind != CharClass::number) break;
+      const KindStep step = next_kind(text.substr(end));
+      if (step.kind != Kind::number) break;
       end += step.length;
     }
     return end;
   }
   // Punctuation takes the ends of lines behind it along.
   const size_t blank = text[0] == ' ' ? 1 : 0;
-  if (const size_t run = run_length(text, blank, CharClass::other)) {
+  if (const size_t run = run_length(text, blank, Kind::other)) {
     size_t end = blank + run;
     while (end < text.size() && (text[end] == '\r' || text[end] == '\n')) ++end;
     return end;
@@ -184,14 +165,14 @@ size_t safe_word_cut(WordSplit split, std::string_view text) {
   // Only ASCII white space is looked for: it cannot be a part of another character. Where
   // punctuation takes the ends of lines along, nothing may be cut before one.
   const bool keeps_lines = split == WordSplit::llama3 || split == WordSplit::qwen2;
-  const auto is_space = [&](unsigned char c) { return c < 0x80 && is_white_space(c); };
+  const auto is_ascii_space = [](unsigned char c) { return c < 0x80 && is_space(c); };
   for (size_t cut = text.size(); cut-- > 1;) {
-    if (!is_space(text[cut]) || is_space(text[cut - 1])) continue;
+    if (!is_ascii_space(text[cut]) || is_ascii_space(text[cut - 1])) continue;
     if (keeps_lines && (text[cut] == '\r' || text[cut] == '\n')) continue;
     // Other white space may end just before it: go back to the start of that character.
     size_t start = cut - 1;
     while (start > 0 && cut - start < 4 && (text[start] & 0xC0) == 0x80) --start;
-    if (next_class(text.substr(start, cut - start)).kind != CharClass::space) return cut;
+    if (next_kind(text.substr(start, cut - start)).kind != Kind::space) return cut;
   }
   return 0;
 }
