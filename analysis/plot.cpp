@@ -41,16 +41,16 @@ namespace plot {
 std::string value_text(double value) { return significant(value, 4); }
 
 Colour shade(double part) {
-  static constexpr std::array<std::array<double, 3>, 6> stops{
+  static constexpr std::array<std::array<double, 3>, 6> kStops{
       {{253, 231, 37}, {122, 209, 81}, {34, 168, 132}, {42, 120, 142}, {65, 68, 135}, {68, 1, 84}}};
   // The largest value is the lightest: it must be seen first on dark and on light paper alike.
-  const double place = (1 - std::clamp(part, 0.0, 1.0)) * (stops.size() - 1);
-  const size_t below = std::min(static_cast<size_t>(place), stops.size() - 2);
+  const double place = (1 - std::clamp(part, 0.0, 1.0)) * (kStops.size() - 1);
+  const size_t below = std::min(static_cast<size_t>(place), kStops.size() - 2);
   Colour mixed{};
   for (size_t i = 0; i < 3; ++i)
     mixed[i] = static_cast<uint8_t>(
-        std::lround(stops[below][i] + (place - static_cast<double>(below)) *
-                                          (stops[below + 1][i] - stops[below][i])));
+        std::lround(kStops[below][i] + (place - static_cast<double>(below)) *
+                                           (kStops[below + 1][i] - kStops[below][i])));
   return mixed;
 }
 
@@ -107,11 +107,11 @@ std::string tick_text(double value, bool log) {
   const double exponent = std::log10(value);
   const double whole = std::round(exponent);
   if (std::abs(exponent - whole) > 1e-9 || (whole >= -2 && whole <= 3)) return value_text(value);
-  static constexpr std::array digits{"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+  static constexpr std::array kDigits{"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
   std::string text = "10";
   if (whole < 0) text += "⁻";
   for (const char digit : std::to_string(static_cast<int>(std::abs(whole))))
-    text += digits[static_cast<size_t>(digit - '0')];
+    text += kDigits[static_cast<size_t>(digit - '0')];
   return text;
 }
 
@@ -133,15 +133,15 @@ std::vector<double> linear_ticks(double low, double high, int most) {
 
 // Whole powers of ten; where there are fewer than two, 2 and 5 times them as well.
 std::vector<double> log_ticks(double low, double high, int most) {
-  const double first = std::ceil(std::log10(low) - 1e-9),
-               last = std::floor(std::log10(high) + 1e-9);
+  const int first = static_cast<int>(std::ceil(std::log10(low) - 1e-9)),
+            last = static_cast<int>(std::floor(std::log10(high) + 1e-9));
   std::vector<double> ticks;
   if (last - first >= 1) {
-    const double step = std::ceil((last - first + 1) / most);
-    for (double e = first; e <= last; e += step) ticks.push_back(std::pow(10, e));
+    const int step = (last - first + most) / most;
+    for (int e = first; e <= last; e += step) ticks.push_back(std::pow(10, e));
     return ticks;
   }
-  for (double e = first - 1; e <= last + 1; ++e) {
+  for (int e = first - 1; e <= last + 1; ++e) {
     for (const double factor : {1.0, 2.0, 5.0}) {
       const double tick = factor * std::pow(10, e);
       if (tick >= low * (1 - 1e-9) && tick <= high * (1 + 1e-9)) ticks.push_back(tick);

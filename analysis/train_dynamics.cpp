@@ -174,7 +174,8 @@ std::vector<ParameterPart> parameter_parts(const ModelConfig& config,
   const std::vector<ParameterCost> costs = parameter_costs(config);
   std::vector<ParameterPart> parts;
   for (size_t i = 0; i < parameters.size(); ++i) {
-    const auto& [name, tensor] = parameters[i];
+    const std::string& name = parameters[i].first;
+    const Tensor& tensor = parameters[i].second;
     const auto cost = std::find_if(costs.begin(), costs.end(), [&](const ParameterCost& known) {
       return matches_pattern(name, known.name);
     });

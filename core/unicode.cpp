@@ -152,12 +152,12 @@ CharClass char_class(char32_t code_point) {
         return CharClass::other;
     }
   };
-  static const auto kAscii = [&] {
+  static const auto ascii_classes = [&] {
     std::array<CharClass, 128> table{};
     for (char32_t c = 0; c < table.size(); ++c) table[c] = classify(c);
     return table;
   }();
-  return code_point < kAscii.size() ? kAscii[code_point] : classify(code_point);
+  return code_point < ascii_classes.size() ? ascii_classes[code_point] : classify(code_point);
 }
 
 void append_code_points(std::string_view text, std::u32string& out) {

@@ -69,13 +69,13 @@ bool absent_or(const nlohmann::json& object, const char* key, const nlohmann::js
   return !object.contains(key) || object[key].is_null() || object[key] == value;
 }
 
-/// @param numerals how many of them make a word
-std::string llama3_pattern(const char* numerals) {
+/// @param numerals what of them makes a word
+std::string pattern_of(const char* numerals) {
   return cat(R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|)", numerals,
              R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)");
 }
-const std::string kLlama3Pattern = llama3_pattern(R"(\p{N}{1,3})");
-const std::string kQwen2Pattern = llama3_pattern(R"(\p{N})");
+std::string llama3_pattern() { return pattern_of(R"(\p{N}{1,3})"); }
+std::string qwen2_pattern() { return pattern_of(R"(\p{N})"); }
 
 Json byte_level(bool add_prefix_space, bool use_regex) {
   return {{"type", "ByteLevel"},
@@ -88,12 +88,11 @@ Json byte_level(bool add_prefix_space, bool use_regex) {
 Json split_json(const BpeModel& model) {
   if (model.split == WordSplit::gpt2) return byte_level(model.add_prefix_space, true);
   Json first = {{"type", "Digits"}, {"individual_digits", true}};
-  if (model.split != WordSplit::gpt2_digits)
-    first = {
-        {"type", "Split"},
-        {"pattern", {{"Regex", model.split == WordSplit::qwen2 ? kQwen2Pattern : kLlama3Pattern}}},
-        {"behavior", "Isolated"},
-        {"invert", false}};
+  if (model.split != WordSplit::gpt2_digits) {
+    const Json pattern = {
+        {"Regex", model.split == WordSplit::qwen2 ? qwen2_pattern() : llama3_pattern()}};
+    first = {{"type", "Split"}, {"pattern", pattern}, {"behavior", "Isolated"}, {"invert", false}};
+  }
   return {{"type", "Sequence"},
           {"pretokenizers", {first, byte_level(false, model.split == WordSplit::gpt2_digits)}}};
 }
@@ -119,8 +118,8 @@ void read_split(const nlohmann::json& json, const fs::path& path, BpeModel& mode
     } else if (json_member(parts[0], "type") == "Split" && is_byte_level(parts[1], false) &&
                json_member(parts[0], "behavior") == "Isolated" &&
                absent_or(parts[0], "invert", false)) {
-      if (pattern == kQwen2Pattern) found = WordSplit::qwen2;
-      if (pattern == kLlama3Pattern) found = WordSplit::llama3;
+      if (pattern == qwen2_pattern()) found = WordSplit::qwen2;
+      if (pattern == llama3_pattern()) found = WordSplit::llama3;
     }
   }
   require(

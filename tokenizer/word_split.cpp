@@ -29,13 +29,13 @@ struct KindStep {
 
 /// @param text not empty
 KindStep next_kind(std::string_view text) {
-  static const auto kAscii = [] {
-    std::array<Kind, 128> classes{};
-    for (char32_t c = 0; c < classes.size(); ++c) classes[c] = classify(c);
-    return classes;
+  static const auto ascii_kinds = [] {
+    std::array<Kind, 128> kinds{};
+    for (char32_t c = 0; c < kinds.size(); ++c) kinds[c] = classify(c);
+    return kinds;
   }();
   const auto byte = static_cast<unsigned char>(text[0]);
-  if (byte < kAscii.size()) return {kAscii[byte], 1};
+  if (byte < ascii_kinds.size()) return {ascii_kinds[byte], 1};
   const Utf8Step step = next_utf8(text);
   return {classify(step.code_point), step.length};
 }
