@@ -70,6 +70,7 @@ constexpr std::string_view enum_name(E value) {
 template <class E>
 std::vector<std::string> enum_names() {
   std::vector<std::string> names;
+  names.reserve(EnumNames<E>::values.size());
   for (const auto& [value, name] : EnumNames<E>::values) names.emplace_back(name);
   return names;
 }
